@@ -847,7 +847,7 @@ int shmemx_alltoallvmem(shmem_team_t team, void *dest, const size_t *dest_displs
  * @param team a team, all of whose PEs call
  * @param dest symmetric address of the result; `shmemx_reduce_root` writes that of the root alone
  * @param source symmetric address of this PE's array; for `shmemx_reduce_scatter`, a block of `nelems` elements for
- *   each PE
+ *   each PE, for `shmemx_reduce_scatterv` one of `counts[i]` elements for PE i, one behind the other
  * @param nreduce number of elements
  * @param datatype a kind of elements plus their bytes: `SHMEMX_SIGNED` and so on (Notes)
  * @param op `SHMEMX_SUM` and so on (Notes), or an operator of the program
@@ -859,7 +859,7 @@ int shmemx_reduce(shmem_team_t team, void *dest, const void *source, size_t nred
  * @param team a team, all of whose PEs call
  * @param dest symmetric address of the result; `shmemx_reduce_root` writes that of the root alone
  * @param source symmetric address of this PE's array; for `shmemx_reduce_scatter`, a block of `nelems` elements for
- *   each PE
+ *   each PE, for `shmemx_reduce_scatterv` one of `counts[i]` elements for PE i, one behind the other
  * @param nreduce number of elements
  * @param datatype a kind of elements plus their bytes: `SHMEMX_SIGNED` and so on (Notes)
  * @param op `SHMEMX_SUM` and so on (Notes), or an operator of the program
@@ -873,13 +873,40 @@ int shmemx_reduce_root(shmem_team_t team, void *dest, const void *source, size_t
  * @param team a team, all of whose PEs call
  * @param dest symmetric address of the result; `shmemx_reduce_root` writes that of the root alone
  * @param source symmetric address of this PE's array; for `shmemx_reduce_scatter`, a block of `nelems` elements for
- *   each PE
- * @param nelems number of elements in the block of a PE
+ *   each PE, for `shmemx_reduce_scatterv` one of `counts[i]` elements for PE i, one behind the other
+ * @param nelems number of elements, for `shmemx_reduce_scatter` in the block of a PE
  * @param datatype a kind of elements plus their bytes: `SHMEMX_SIGNED` and so on (Notes)
  * @param op `SHMEMX_SUM` and so on (Notes), or an operator of the program
  * @return 0; reductions -1 for `SHMEM_TEAM_INVALID`.
  * @see shmemx_reduce(3) */
 int shmemx_reduce_scatter(shmem_team_t team, void *dest, const void *source, size_t nelems, int datatype, int op);
+
+/** Combine arrays, with a block of the result of another length on each PE.
+ * @param team a team, all of whose PEs call
+ * @param dest symmetric address of the result; `shmemx_reduce_root` writes that of the root alone
+ * @param source symmetric address of this PE's array; for `shmemx_reduce_scatter`, a block of `nelems` elements for
+ *   each PE, for `shmemx_reduce_scatterv` one of `counts[i]` elements for PE i, one behind the other
+ * @param counts local array with the number of elements in the block of each PE of the team, the same on all PEs
+ * @param datatype a kind of elements plus their bytes: `SHMEMX_SIGNED` and so on (Notes)
+ * @param op `SHMEMX_SUM` and so on (Notes), or an operator of the program
+ * @return 0; reductions -1 for `SHMEM_TEAM_INVALID`.
+ * @see shmemx_reduce(3) */
+int shmemx_reduce_scatterv(shmem_team_t team, void *dest, const void *source, const size_t *counts, int datatype,
+    int op);
+
+/** Combine the arrays of the PEs before.
+ * @param team a team, all of whose PEs call
+ * @param dest symmetric address of the result; `shmemx_reduce_root` writes that of the root alone
+ * @param source symmetric address of this PE's array; for `shmemx_reduce_scatter`, a block of `nelems` elements for
+ *   each PE, for `shmemx_reduce_scatterv` one of `counts[i]` elements for PE i, one behind the other
+ * @param nelems number of elements, for `shmemx_reduce_scatter` in the block of a PE
+ * @param datatype a kind of elements plus their bytes: `SHMEMX_SIGNED` and so on (Notes)
+ * @param op `SHMEMX_SUM` and so on (Notes), or an operator of the program
+ * @param inclusive not 0 to combine the own array, too
+ * @return 0; reductions -1 for `SHMEM_TEAM_INVALID`.
+ * @see shmemx_reduce(3) */
+int shmemx_op_scan(shmem_team_t team, void *dest, const void *source, size_t nelems, int datatype, int op,
+    int inclusive);
 
 /** Make an operator of a function of the program.
  * @param function combines `n` elements, `dest[i] = a[i] op b[i]`; `dest` may be the same array as `a` or `b`
@@ -907,8 +934,8 @@ int shmemx_sync_nb(shmem_team_t team, shmemx_req_h *request);
  * @param team a team; all its PEs begin the same collectives in the same order
  * @param dest symmetric address of the result, which has any content until the request is complete
  * @param source symmetric address of this PE's array, which does not change until the request is complete
- * @param nelems number of bytes; of elements for `shmemx_scan_nb` and `shmemx_scan_init`
- * @param PE_root number of the PE in the team whose `source` is copied
+ * @param nelems number of bytes; of elements for scans, for `shmemx_reduce_scatter`, and in the forms with `v`
+ * @param PE_root number of the root in the team
  * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if persistent
  * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
  * @see shmemx_nb(3) */
@@ -923,7 +950,7 @@ int shmemx_broadcastmem_nb(shmem_team_t team, void *dest, const void *source, si
  * @param team a team; all its PEs begin the same collectives in the same order
  * @param dest symmetric address of the result, which has any content until the request is complete
  * @param source symmetric address of this PE's array, which does not change until the request is complete
- * @param nelems number of bytes; of elements for `shmemx_scan_nb` and `shmemx_scan_init`
+ * @param nelems number of bytes; of elements for scans, for `shmemx_reduce_scatter`, and in the forms with `v`
  * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if persistent
  * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
  * @see shmemx_nb(3) */
@@ -940,7 +967,7 @@ int shmemx_alltoallmem_nb(shmem_team_t team, void *dest, const void *source, siz
  * @param source symmetric address of this PE's array, which does not change until the request is complete
  * @param dst bytes between the blocks' elements in `dest`
  * @param sst bytes between the blocks' elements in `source`
- * @param nelems number of bytes; of elements for `shmemx_scan_nb` and `shmemx_scan_init`
+ * @param nelems number of bytes; of elements for scans, for `shmemx_reduce_scatter`, and in the forms with `v`
  * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if persistent
  * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
  * @see shmemx_nb(3) */
@@ -964,14 +991,118 @@ int shmemx_reduce_nb(shmem_team_t team, void *dest, const void *source, size_t n
  * @param team a team; all its PEs begin the same collectives in the same order
  * @param dest symmetric address of the result, which has any content until the request is complete
  * @param source symmetric address of this PE's array, which does not change until the request is complete
- * @param nelems number of bytes; of elements for `shmemx_scan_nb` and `shmemx_scan_init`
+ * @param nelems number of bytes; of elements for scans, for `shmemx_reduce_scatter`, and in the forms with `v`
  * @param datatype as of `shmemx_reduce`: a kind of elements plus their bytes
- * @param inclusive not 0 to add the own array, too
+ * @param inclusive not 0 to combine the own array, too
  * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if persistent
  * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
  * @see shmemx_nb(3) */
 int shmemx_scan_nb(shmem_team_t team, void *dest, const void *source, size_t nelems, int datatype, int inclusive,
     shmemx_req_h *request);
+
+/** Begin to combine the arrays of the PEs before.
+ * @param team a team; all its PEs begin the same collectives in the same order
+ * @param dest symmetric address of the result, which has any content until the request is complete
+ * @param source symmetric address of this PE's array, which does not change until the request is complete
+ * @param nelems number of bytes; of elements for scans, for `shmemx_reduce_scatter`, and in the forms with `v`
+ * @param datatype as of `shmemx_reduce`: a kind of elements plus their bytes
+ * @param op as of `shmemx_reduce`: `SHMEMX_SUM` and so on
+ * @param inclusive not 0 to combine the own array, too
+ * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if persistent
+ * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
+ * @see shmemx_nb(3) */
+int shmemx_op_scan_nb(shmem_team_t team, void *dest, const void *source, size_t nelems, int datatype, int op,
+    int inclusive, shmemx_req_h *request);
+
+/** Begin a collective that goes on after its call.
+ *
+ * - `shmemx_gathermem_nb`: Begin to gather a block of each PE at the root.
+ * - `shmemx_scattermem_nb`: Begin to give each PE a block of the root.
+ * @param team a team; all its PEs begin the same collectives in the same order
+ * @param dest symmetric address of the result, which has any content until the request is complete
+ * @param source symmetric address of this PE's array, which does not change until the request is complete
+ * @param nelems number of bytes; of elements for scans, for `shmemx_reduce_scatter`, and in the forms with `v`
+ * @param PE_root number of the root in the team
+ * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if persistent
+ * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
+ * @see shmemx_nb(3) */
+int shmemx_gathermem_nb(shmem_team_t team, void *dest, const void *source, size_t nelems, int PE_root,
+    shmemx_req_h *request) SHMEMI_END
+int shmemx_scattermem_nb(shmem_team_t team, void *dest, const void *source, size_t nelems, int PE_root,
+    shmemx_req_h *request) SHMEMI_END
+
+/** Begin a collective that goes on after its call.
+ *
+ * - `shmemx_gathervmem_nb`: Begin to gather blocks of different lengths at the root.
+ * - `shmemx_scattervmem_nb`: Begin to give the PEs blocks of different lengths.
+ * @param team a team; all its PEs begin the same collectives in the same order
+ * @param dest symmetric address of the result, which has any content until the request is complete
+ * @param source symmetric address of this PE's array, which does not change until the request is complete
+ * @param displs as of `shmemx_gatherv`, as long as the request is under way; so are all such arrays
+ * @param nelems number of bytes; of elements for scans, for `shmemx_reduce_scatter`, and in the forms with `v`
+ * @param size as of `shmemx_gatherv`: bytes of an element
+ * @param PE_root number of the root in the team
+ * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if persistent
+ * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
+ * @see shmemx_nb(3) */
+int shmemx_gathervmem_nb(shmem_team_t team, void *dest, const void *source, const size_t *displs, size_t nelems,
+    size_t size, int PE_root, shmemx_req_h *request) SHMEMI_END
+int shmemx_scattervmem_nb(shmem_team_t team, void *dest, const void *source, const size_t *displs, size_t nelems,
+    size_t size, int PE_root, shmemx_req_h *request) SHMEMI_END
+
+/** Begin to exchange blocks of different lengths between all PEs of a team.
+ * @param team a team; all its PEs begin the same collectives in the same order
+ * @param dest symmetric address of the result, which has any content until the request is complete
+ * @param dest_displs as of `shmemx_alltoallv`
+ * @param source symmetric address of this PE's array, which does not change until the request is complete
+ * @param source_displs as of `shmemx_alltoallv`
+ * @param counts as of `shmemx_alltoallv` or `shmemx_reduce_scatterv`
+ * @param size as of `shmemx_gatherv`: bytes of an element
+ * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if persistent
+ * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
+ * @see shmemx_nb(3) */
+int shmemx_alltoallvmem_nb(shmem_team_t team, void *dest, const size_t *dest_displs, const void *source,
+    const size_t *source_displs, const size_t *counts, size_t size, shmemx_req_h *request);
+
+/** Begin to combine arrays, with the result on one PE.
+ * @param team a team; all its PEs begin the same collectives in the same order
+ * @param dest symmetric address of the result, which has any content until the request is complete
+ * @param source symmetric address of this PE's array, which does not change until the request is complete
+ * @param nreduce number of elements
+ * @param datatype as of `shmemx_reduce`: a kind of elements plus their bytes
+ * @param op as of `shmemx_reduce`: `SHMEMX_SUM` and so on
+ * @param PE_root number of the root in the team
+ * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if persistent
+ * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
+ * @see shmemx_nb(3) */
+int shmemx_reduce_root_nb(shmem_team_t team, void *dest, const void *source, size_t nreduce, int datatype, int op,
+    int PE_root, shmemx_req_h *request);
+
+/** Begin to combine arrays, with a block of the result on each PE.
+ * @param team a team; all its PEs begin the same collectives in the same order
+ * @param dest symmetric address of the result, which has any content until the request is complete
+ * @param source symmetric address of this PE's array, which does not change until the request is complete
+ * @param nelems number of bytes; of elements for scans, for `shmemx_reduce_scatter`, and in the forms with `v`
+ * @param datatype as of `shmemx_reduce`: a kind of elements plus their bytes
+ * @param op as of `shmemx_reduce`: `SHMEMX_SUM` and so on
+ * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if persistent
+ * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
+ * @see shmemx_nb(3) */
+int shmemx_reduce_scatter_nb(shmem_team_t team, void *dest, const void *source, size_t nelems, int datatype, int op,
+    shmemx_req_h *request);
+
+/** Begin to combine arrays, with a block of another length on each PE.
+ * @param team a team; all its PEs begin the same collectives in the same order
+ * @param dest symmetric address of the result, which has any content until the request is complete
+ * @param source symmetric address of this PE's array, which does not change until the request is complete
+ * @param counts as of `shmemx_alltoallv` or `shmemx_reduce_scatterv`
+ * @param datatype as of `shmemx_reduce`: a kind of elements plus their bytes
+ * @param op as of `shmemx_reduce`: `SHMEMX_SUM` and so on
+ * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if persistent
+ * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
+ * @see shmemx_nb(3) */
+int shmemx_reduce_scatterv_nb(shmem_team_t team, void *dest, const void *source, const size_t *counts, int datatype,
+    int op, shmemx_req_h *request);
 
 /** Make a request that synchronises a team each time it starts.
  * @param team a team; all its PEs begin the same collectives in the same order
@@ -984,8 +1115,8 @@ int shmemx_sync_init(shmem_team_t team, shmemx_req_h *request);
  * @param team a team; all its PEs begin the same collectives in the same order
  * @param dest symmetric address of the result, which has any content until the request is complete
  * @param source symmetric address of this PE's array, which does not change until the request is complete
- * @param nelems number of bytes; of elements for `shmemx_scan_nb` and `shmemx_scan_init`
- * @param PE_root number of the PE in the team whose `source` is copied
+ * @param nelems number of bytes; of elements for scans, for `shmemx_reduce_scatter`, and in the forms with `v`
+ * @param PE_root number of the root in the team
  * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if persistent
  * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
  * @see shmemx_nb(3) */
@@ -1000,7 +1131,7 @@ int shmemx_broadcastmem_init(shmem_team_t team, void *dest, const void *source, 
  * @param team a team; all its PEs begin the same collectives in the same order
  * @param dest symmetric address of the result, which has any content until the request is complete
  * @param source symmetric address of this PE's array, which does not change until the request is complete
- * @param nelems number of bytes; of elements for `shmemx_scan_nb` and `shmemx_scan_init`
+ * @param nelems number of bytes; of elements for scans, for `shmemx_reduce_scatter`, and in the forms with `v`
  * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if persistent
  * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
  * @see shmemx_nb(3) */
@@ -1017,7 +1148,7 @@ int shmemx_alltoallmem_init(shmem_team_t team, void *dest, const void *source, s
  * @param source symmetric address of this PE's array, which does not change until the request is complete
  * @param dst bytes between the blocks' elements in `dest`
  * @param sst bytes between the blocks' elements in `source`
- * @param nelems number of bytes; of elements for `shmemx_scan_nb` and `shmemx_scan_init`
+ * @param nelems number of bytes; of elements for scans, for `shmemx_reduce_scatter`, and in the forms with `v`
  * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if persistent
  * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
  * @see shmemx_nb(3) */
@@ -1041,14 +1172,118 @@ int shmemx_reduce_init(shmem_team_t team, void *dest, const void *source, size_t
  * @param team a team; all its PEs begin the same collectives in the same order
  * @param dest symmetric address of the result, which has any content until the request is complete
  * @param source symmetric address of this PE's array, which does not change until the request is complete
- * @param nelems number of bytes; of elements for `shmemx_scan_nb` and `shmemx_scan_init`
+ * @param nelems number of bytes; of elements for scans, for `shmemx_reduce_scatter`, and in the forms with `v`
  * @param datatype as of `shmemx_reduce`: a kind of elements plus their bytes
- * @param inclusive not 0 to add the own array, too
+ * @param inclusive not 0 to combine the own array, too
  * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if persistent
  * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
  * @see shmemx_nb(3) */
 int shmemx_scan_init(shmem_team_t team, void *dest, const void *source, size_t nelems, int datatype, int inclusive,
     shmemx_req_h *request);
+
+/** Make a request of a scan by any operator.
+ * @param team a team; all its PEs begin the same collectives in the same order
+ * @param dest symmetric address of the result, which has any content until the request is complete
+ * @param source symmetric address of this PE's array, which does not change until the request is complete
+ * @param nelems number of bytes; of elements for scans, for `shmemx_reduce_scatter`, and in the forms with `v`
+ * @param datatype as of `shmemx_reduce`: a kind of elements plus their bytes
+ * @param op as of `shmemx_reduce`: `SHMEMX_SUM` and so on
+ * @param inclusive not 0 to combine the own array, too
+ * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if persistent
+ * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
+ * @see shmemx_nb(3) */
+int shmemx_op_scan_init(shmem_team_t team, void *dest, const void *source, size_t nelems, int datatype, int op,
+    int inclusive, shmemx_req_h *request);
+
+/** Begin a collective that goes on after its call.
+ *
+ * - `shmemx_gathermem_init`: Make a request of a gather.
+ * - `shmemx_scattermem_init`: Make a request of a scatter.
+ * @param team a team; all its PEs begin the same collectives in the same order
+ * @param dest symmetric address of the result, which has any content until the request is complete
+ * @param source symmetric address of this PE's array, which does not change until the request is complete
+ * @param nelems number of bytes; of elements for scans, for `shmemx_reduce_scatter`, and in the forms with `v`
+ * @param PE_root number of the root in the team
+ * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if persistent
+ * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
+ * @see shmemx_nb(3) */
+int shmemx_gathermem_init(shmem_team_t team, void *dest, const void *source, size_t nelems, int PE_root,
+    shmemx_req_h *request) SHMEMI_END
+int shmemx_scattermem_init(shmem_team_t team, void *dest, const void *source, size_t nelems, int PE_root,
+    shmemx_req_h *request) SHMEMI_END
+
+/** Begin a collective that goes on after its call.
+ *
+ * - `shmemx_gathervmem_init`: Make a request of a gather of blocks of different lengths.
+ * - `shmemx_scattervmem_init`: Make a request of a scatter of blocks of different lengths.
+ * @param team a team; all its PEs begin the same collectives in the same order
+ * @param dest symmetric address of the result, which has any content until the request is complete
+ * @param source symmetric address of this PE's array, which does not change until the request is complete
+ * @param displs as of `shmemx_gatherv`, as long as the request is under way; so are all such arrays
+ * @param nelems number of bytes; of elements for scans, for `shmemx_reduce_scatter`, and in the forms with `v`
+ * @param size as of `shmemx_gatherv`: bytes of an element
+ * @param PE_root number of the root in the team
+ * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if persistent
+ * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
+ * @see shmemx_nb(3) */
+int shmemx_gathervmem_init(shmem_team_t team, void *dest, const void *source, const size_t *displs, size_t nelems,
+    size_t size, int PE_root, shmemx_req_h *request) SHMEMI_END
+int shmemx_scattervmem_init(shmem_team_t team, void *dest, const void *source, const size_t *displs, size_t nelems,
+    size_t size, int PE_root, shmemx_req_h *request) SHMEMI_END
+
+/** Make a request of an exchange of blocks of different lengths.
+ * @param team a team; all its PEs begin the same collectives in the same order
+ * @param dest symmetric address of the result, which has any content until the request is complete
+ * @param dest_displs as of `shmemx_alltoallv`
+ * @param source symmetric address of this PE's array, which does not change until the request is complete
+ * @param source_displs as of `shmemx_alltoallv`
+ * @param counts as of `shmemx_alltoallv` or `shmemx_reduce_scatterv`
+ * @param size as of `shmemx_gatherv`: bytes of an element
+ * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if persistent
+ * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
+ * @see shmemx_nb(3) */
+int shmemx_alltoallvmem_init(shmem_team_t team, void *dest, const size_t *dest_displs, const void *source,
+    const size_t *source_displs, const size_t *counts, size_t size, shmemx_req_h *request);
+
+/** Make a request of a reduction with the result on one PE.
+ * @param team a team; all its PEs begin the same collectives in the same order
+ * @param dest symmetric address of the result, which has any content until the request is complete
+ * @param source symmetric address of this PE's array, which does not change until the request is complete
+ * @param nreduce number of elements
+ * @param datatype as of `shmemx_reduce`: a kind of elements plus their bytes
+ * @param op as of `shmemx_reduce`: `SHMEMX_SUM` and so on
+ * @param PE_root number of the root in the team
+ * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if persistent
+ * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
+ * @see shmemx_nb(3) */
+int shmemx_reduce_root_init(shmem_team_t team, void *dest, const void *source, size_t nreduce, int datatype, int op,
+    int PE_root, shmemx_req_h *request);
+
+/** Make a request of a reduction with a block of the result on each PE.
+ * @param team a team; all its PEs begin the same collectives in the same order
+ * @param dest symmetric address of the result, which has any content until the request is complete
+ * @param source symmetric address of this PE's array, which does not change until the request is complete
+ * @param nelems number of bytes; of elements for scans, for `shmemx_reduce_scatter`, and in the forms with `v`
+ * @param datatype as of `shmemx_reduce`: a kind of elements plus their bytes
+ * @param op as of `shmemx_reduce`: `SHMEMX_SUM` and so on
+ * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if persistent
+ * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
+ * @see shmemx_nb(3) */
+int shmemx_reduce_scatter_init(shmem_team_t team, void *dest, const void *source, size_t nelems, int datatype, int op,
+    shmemx_req_h *request);
+
+/** Make a request of a reduction with a block of another length on each PE.
+ * @param team a team; all its PEs begin the same collectives in the same order
+ * @param dest symmetric address of the result, which has any content until the request is complete
+ * @param source symmetric address of this PE's array, which does not change until the request is complete
+ * @param counts as of `shmemx_alltoallv` or `shmemx_reduce_scatterv`
+ * @param datatype as of `shmemx_reduce`: a kind of elements plus their bytes
+ * @param op as of `shmemx_reduce`: `SHMEMX_SUM` and so on
+ * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if persistent
+ * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
+ * @see shmemx_nb(3) */
+int shmemx_reduce_scatterv_init(shmem_team_t team, void *dest, const void *source, const size_t *counts, int datatype,
+    int op, shmemx_req_h *request);
 
 /** Begin a put or a get that is completed by itself.
  *
@@ -1556,6 +1791,8 @@ SHMEMI_PSHMEM(shmemx_alltoallvmem)
 SHMEMI_PSHMEM(shmemx_reduce)
 SHMEMI_PSHMEM(shmemx_reduce_root)
 SHMEMI_PSHMEM(shmemx_reduce_scatter)
+SHMEMI_PSHMEM(shmemx_reduce_scatterv)
+SHMEMI_PSHMEM(shmemx_op_scan)
 SHMEMI_PSHMEM(shmemx_op_create)
 SHMEMI_PSHMEM(shmemx_op_free)
 SHMEMI_PSHMEM(shmemx_sync_nb)
@@ -1566,6 +1803,15 @@ SHMEMI_PSHMEM(shmemx_alltoallmem_nb)
 SHMEMI_PSHMEM(shmemx_alltoallsmem_nb)
 SHMEMI_PSHMEM(shmemx_reduce_nb)
 SHMEMI_PSHMEM(shmemx_scan_nb)
+SHMEMI_PSHMEM(shmemx_op_scan_nb)
+SHMEMI_PSHMEM(shmemx_gathermem_nb)
+SHMEMI_PSHMEM(shmemx_scattermem_nb)
+SHMEMI_PSHMEM(shmemx_gathervmem_nb)
+SHMEMI_PSHMEM(shmemx_scattervmem_nb)
+SHMEMI_PSHMEM(shmemx_alltoallvmem_nb)
+SHMEMI_PSHMEM(shmemx_reduce_root_nb)
+SHMEMI_PSHMEM(shmemx_reduce_scatter_nb)
+SHMEMI_PSHMEM(shmemx_reduce_scatterv_nb)
 SHMEMI_PSHMEM(shmemx_sync_init)
 SHMEMI_PSHMEM(shmemx_broadcastmem_init)
 SHMEMI_PSHMEM(shmemx_collectmem_init)
@@ -1574,6 +1820,15 @@ SHMEMI_PSHMEM(shmemx_alltoallmem_init)
 SHMEMI_PSHMEM(shmemx_alltoallsmem_init)
 SHMEMI_PSHMEM(shmemx_reduce_init)
 SHMEMI_PSHMEM(shmemx_scan_init)
+SHMEMI_PSHMEM(shmemx_op_scan_init)
+SHMEMI_PSHMEM(shmemx_gathermem_init)
+SHMEMI_PSHMEM(shmemx_scattermem_init)
+SHMEMI_PSHMEM(shmemx_gathervmem_init)
+SHMEMI_PSHMEM(shmemx_scattervmem_init)
+SHMEMI_PSHMEM(shmemx_alltoallvmem_init)
+SHMEMI_PSHMEM(shmemx_reduce_root_init)
+SHMEMI_PSHMEM(shmemx_reduce_scatter_init)
+SHMEMI_PSHMEM(shmemx_reduce_scatterv_init)
 SHMEMI_PSHMEM(shmemx_putmem_nb)
 SHMEMI_PSHMEM(shmemx_ctx_putmem_nb)
 SHMEMI_PSHMEM(shmemx_getmem_nb)

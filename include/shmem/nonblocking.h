@@ -138,17 +138,30 @@ template <class T> T *of_one_type(T *dest, const T *source);
 #define shmemx_sum_inscan_init(...) SHMEMI_SCAN(init, 1, __VA_ARGS__)
 #define shmemx_sum_exscan_init(...) SHMEMI_SCAN(init, 0, __VA_ARGS__)
 
+/* Collectives of MPI. Names end in mem, mem_nb or mem_init; those that begin or make a request have it last. */
+#define SHMEMI_DISPLACED(routine, team, dest, source, displs, nelems, ...)                         \
+    shmemx_##routine(team, SHMEMI_OF_ONE_TYPE(dest, source), source, displs, nelems,               \
+                     sizeof *(dest), __VA_ARGS__)
+#define SHMEMI_ALLTOALLV(form, team, dest, dest_displs, source, source_displs, counts, request)    \
+    shmemx_alltoallv##form(team, SHMEMI_OF_ONE_TYPE(dest, source), dest_displs, source,            \
+                           source_displs, counts, sizeof *(dest), request)
 #define shmemx_gather(...) SHMEMI_BYTES(gathermem, __VA_ARGS__)
 #define shmemx_scatter(...) SHMEMI_BYTES(scattermem, __VA_ARGS__)
-#define shmemx_gatherv(team, dest, source, displs, nelems, PE_root)                                \
-    shmemx_gathervmem(team, SHMEMI_OF_ONE_TYPE(dest, source), source, displs, nelems,              \
-                      sizeof *(dest), PE_root)
-#define shmemx_scatterv(team, dest, source, displs, nelems, PE_root)                               \
-    shmemx_scattervmem(team, SHMEMI_OF_ONE_TYPE(dest, source), source, displs, nelems,             \
-                       sizeof *(dest), PE_root)
+#define shmemx_gatherv(...) SHMEMI_DISPLACED(gathervmem, __VA_ARGS__)
+#define shmemx_scatterv(...) SHMEMI_DISPLACED(scattervmem, __VA_ARGS__)
 #define shmemx_alltoallv(team, dest, dest_displs, source, source_displs, counts)                   \
     shmemx_alltoallvmem(team, SHMEMI_OF_ONE_TYPE(dest, source), dest_displs, source,               \
                         source_displs, counts, sizeof *(dest))
+#define shmemx_gather_nb(...) SHMEMI_BYTES(gathermem_nb, __VA_ARGS__)
+#define shmemx_scatter_nb(...) SHMEMI_BYTES(scattermem_nb, __VA_ARGS__)
+#define shmemx_gatherv_nb(...) SHMEMI_DISPLACED(gathervmem_nb, __VA_ARGS__)
+#define shmemx_scatterv_nb(...) SHMEMI_DISPLACED(scattervmem_nb, __VA_ARGS__)
+#define shmemx_alltoallv_nb(...) SHMEMI_ALLTOALLV(mem_nb, __VA_ARGS__)
+#define shmemx_gather_init(...) SHMEMI_BYTES(gathermem_init, __VA_ARGS__)
+#define shmemx_scatter_init(...) SHMEMI_BYTES(scattermem_init, __VA_ARGS__)
+#define shmemx_gatherv_init(...) SHMEMI_DISPLACED(gathervmem_init, __VA_ARGS__)
+#define shmemx_scatterv_init(...) SHMEMI_DISPLACED(scattervmem_init, __VA_ARGS__)
+#define shmemx_alltoallv_init(...) SHMEMI_ALLTOALLV(mem_init, __VA_ARGS__)
 #define shmemx_sum_reduce_root(...) SHMEMI_REDUCE(root, SHMEMX_SUM, __VA_ARGS__)
 #define shmemx_prod_reduce_root(...) SHMEMI_REDUCE(root, SHMEMX_PROD, __VA_ARGS__)
 #define shmemx_min_reduce_root(...) SHMEMI_REDUCE(root, SHMEMX_MIN, __VA_ARGS__)
@@ -166,6 +179,16 @@ template <class T> T *of_one_type(T *dest, const T *source);
 #define shmemx_and_reduce_scatter(...) SHMEMI_REDUCE_SCATTER(SHMEMX_AND, __VA_ARGS__)
 #define shmemx_or_reduce_scatter(...) SHMEMI_REDUCE_SCATTER(SHMEMX_OR, __VA_ARGS__)
 #define shmemx_xor_reduce_scatter(...) SHMEMI_REDUCE_SCATTER(SHMEMX_XOR, __VA_ARGS__)
+#define SHMEMI_REDUCE_SCATTERV(op, team, dest, source, counts)                                     \
+    shmemx_reduce_scatterv(team, SHMEMI_OF_ONE_TYPE(dest, source), source, counts,                 \
+                           SHMEMX_DATATYPE(dest), op)
+#define shmemx_sum_reduce_scatterv(...) SHMEMI_REDUCE_SCATTERV(SHMEMX_SUM, __VA_ARGS__)
+#define shmemx_prod_reduce_scatterv(...) SHMEMI_REDUCE_SCATTERV(SHMEMX_PROD, __VA_ARGS__)
+#define shmemx_min_reduce_scatterv(...) SHMEMI_REDUCE_SCATTERV(SHMEMX_MIN, __VA_ARGS__)
+#define shmemx_max_reduce_scatterv(...) SHMEMI_REDUCE_SCATTERV(SHMEMX_MAX, __VA_ARGS__)
+#define shmemx_and_reduce_scatterv(...) SHMEMI_REDUCE_SCATTERV(SHMEMX_AND, __VA_ARGS__)
+#define shmemx_or_reduce_scatterv(...) SHMEMI_REDUCE_SCATTERV(SHMEMX_OR, __VA_ARGS__)
+#define shmemx_xor_reduce_scatterv(...) SHMEMI_REDUCE_SCATTERV(SHMEMX_XOR, __VA_ARGS__)
 /* Of structures whose members are value and index. */
 #define SHMEMI_LOCATE(op, team, dest, source, nreduce)                                             \
     shmemx_reduce(team, SHMEMI_OF_ONE_TYPE(dest, source), source, nreduce,                         \

@@ -9,7 +9,7 @@ use ferroshmem_runtime as runtime;
 use ferroshmem_simd::Operator;
 
 use super::nonblocking::known;
-use super::on_group::{Arrays, OnGroup};
+use super::on_group::{Arrays, Collective, OnGroup, Part};
 use super::{Reduce, ops::Sum};
 
 const DONE: c_int = 0;
@@ -31,6 +31,23 @@ fn on_team(name: &'static str, team: usize, body: impl FnOnce(&OnGroup<'_>)) -> 
     }
     body(&OnGroup { node: &rt.node, group: &group });
     if group.has_failed() { INVALID } else { DONE }
+}
+
+/// Executes a collective of the team: once for those that have no code of their own here.
+///
+/// # Safety
+/// The arrays are as it needs them.
+#[inline(never)]
+unsafe fn run(
+    name: &'static str,
+    team: usize,
+    dest: *mut c_void,
+    source: *const c_void,
+    collective: Collective,
+) -> c_int {
+    let arrays = Arrays { dest: dest.cast(), source: source.cast() };
+    // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
+    on_team(name, team, |call| unsafe { call.execute(&collective, arrays) })
 }
 
 /// Copies the root's `source` to every member's `dest`.
@@ -127,7 +144,7 @@ pub unsafe fn gather(
     root: c_int,
 ) -> c_int {
     // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
-    on_team(name, team, |call| unsafe { call.gather(dest.cast(), source.cast(), bytes, root, false) })
+    unsafe { run(name, team, dest, source, Collective::Gather { bytes, root, scatters: false }) }
 }
 
 /// Gives each member a block of `bytes` bytes of the root.
@@ -143,7 +160,7 @@ pub unsafe fn scatter(
     root: c_int,
 ) -> c_int {
     // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
-    on_team(name, team, |call| unsafe { call.gather(dest.cast(), source.cast(), bytes, root, true) })
+    unsafe { run(name, team, dest, source, Collective::Gather { bytes, root, scatters: true }) }
 }
 
 /// As [`gather`], or with `scatters` as [`scatter`], of blocks of `n` elements of `elem` bytes at the root's
@@ -163,9 +180,8 @@ pub unsafe fn gatherv(
     root: c_int,
     scatters: bool,
 ) -> c_int {
-    let arrays = Arrays { dest: dest.cast(), source: source.cast() };
     // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
-    on_team(name, team, |call| unsafe { call.gatherv(arrays, displs, (n, elem), root, scatters) })
+    unsafe { run(name, team, dest, source, Collective::Gatherv { displs, n, elem, root, scatters }) }
 }
 
 /// Exchanges blocks of different lengths between all members.
@@ -183,10 +199,9 @@ pub unsafe fn alltoallv(
     counts: *const usize,
     elem: usize,
 ) -> c_int {
-    let arrays = Arrays { dest: dest.cast(), source: source.cast() };
     let blocks = [dest_displs, source_displs, counts];
     // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
-    on_team(name, team, |call| unsafe { call.alltoallv(arrays, blocks, elem) })
+    unsafe { run(name, team, dest, source, Collective::Alltoallv { blocks, elem }) }
 }
 
 /// Reduces element by element over all members, with the result on every member.
@@ -247,9 +262,9 @@ pub unsafe fn reduce_root(
     op: Option<&'static Operator>,
     root: c_int,
 ) -> c_int {
-    let (arrays, op) = (Arrays { dest: dest.cast(), source: source.cast() }, known(name, op));
+    let collective = Collective::ReducePart { part: Part::Root(root, nreduce), op: known(name, op) };
     // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
-    on_team(name, team, |call| unsafe { call.reduce_part(arrays, nreduce, op, Some(root)) })
+    unsafe { run(name, team, dest, source, collective) }
 }
 
 /// As [`reduce_op`], with block i of `nelems` elements of the result on member i.
@@ -264,9 +279,45 @@ pub unsafe fn reduce_scatter(
     nelems: usize,
     op: Option<&'static Operator>,
 ) -> c_int {
-    let (arrays, op) = (Arrays { dest: dest.cast(), source: source.cast() }, known(name, op));
+    let collective = Collective::ReducePart { part: Part::Blocks(nelems), op: known(name, op) };
     // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
-    on_team(name, team, |call| unsafe { call.reduce_part(arrays, nelems, op, None) })
+    unsafe { run(name, team, dest, source, collective) }
+}
+
+/// As [`reduce_scatter`], with a block of `counts[i]` elements on member i.
+///
+/// # Safety
+/// As [`broadcast`]; `counts` has an element for each member.
+pub unsafe fn reduce_scatterv(
+    name: &'static str,
+    team: usize,
+    dest: *mut c_void,
+    source: *const c_void,
+    counts: *const usize,
+    op: Option<&'static Operator>,
+) -> c_int {
+    let collective = Collective::ReducePart { part: Part::Counts(counts), op: known(name, op) };
+    // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
+    unsafe { run(name, team, dest, source, collective) }
+}
+
+/// Combines the sources of the members before, and with `is_inclusive` not 0 the own one, by an operator that is an
+/// argument.
+///
+/// # Safety
+/// As [`broadcast`].
+pub unsafe fn scan_op(
+    name: &'static str,
+    team: usize,
+    dest: *mut c_void,
+    source: *const c_void,
+    nelems: usize,
+    op: Option<&'static Operator>,
+    is_inclusive: c_int,
+) -> c_int {
+    let collective = Collective::Scan { n: nelems, op: known(name, op), inclusive: is_inclusive != 0 };
+    // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
+    unsafe { run(name, team, dest, source, collective) }
 }
 
 /// Prefix sums over the members.

@@ -20,7 +20,7 @@ use ferroshmem_simd::Operator;
 
 use super::agree::agree_in;
 pub use super::on_group::Collective;
-use super::on_group::{Arrays, OnGroup};
+use super::on_group::{Arrays, OnGroup, Part};
 
 /// What `shmemx_req_test` returns of a request that is not complete.
 const UNDER_WAY: c_int = 1;
@@ -71,9 +71,11 @@ pub unsafe fn begin_agreed(
         if team.connection.is_some() {
             fatal(name, "non-blocking collectives are for the teams of one job: use the routine that waits");
         }
-        let operation = Operation::new(collective.bytes(team.members.size), move |node, shadow| {
+        // SAFETY: the caller promises arrays as the collective needs them.
+        let bytes = unsafe { collective.bytes(team.members.size) };
+        let operation = Operation::new(bytes, move |node, shadow| {
             // Whole, as it is what may go to another thread.
-            let arrays: Arrays = arrays;
+            let (arrays, collective): (Arrays, Collective) = (arrays, collective);
             let group = Group::of_team(node, name, shadow);
             if let Some(Agreement { word, place }) = agreement
                 && let Err(other) = agree_in(&group, word)
@@ -260,6 +262,143 @@ pub unsafe fn scan<const PERSISTENT: bool>(
     let (op, inclusive) = (known(name, op), is_inclusive != 0);
     // SAFETY: as above.
     unsafe { begin::<PERSISTENT>(name, team, (dest, source), request, Collective::Scan { n, op, inclusive }) }
+}
+
+/// Begins to gather a block of each member at the root.
+///
+/// # Safety
+/// As [`sync`].
+pub unsafe fn gather<const PERSISTENT: bool>(
+    name: &'static str,
+    team: usize,
+    dest: *mut c_void,
+    source: *const c_void,
+    bytes: usize,
+    root: c_int,
+    request: *mut usize,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        begin::<PERSISTENT>(name, team, (dest, source), request, Collective::Gather { bytes, root, scatters: false })
+    }
+}
+
+/// Begins to give each member a block of the root.
+///
+/// # Safety
+/// As [`sync`].
+pub unsafe fn scatter<const PERSISTENT: bool>(
+    name: &'static str,
+    team: usize,
+    dest: *mut c_void,
+    source: *const c_void,
+    bytes: usize,
+    root: c_int,
+    request: *mut usize,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        begin::<PERSISTENT>(name, team, (dest, source), request, Collective::Gather { bytes, root, scatters: true })
+    }
+}
+
+/// As [`gather`], or with `scatters` as [`scatter`], of blocks of `n` elements at the root's displacements.
+///
+/// # Safety
+/// As [`sync`].
+#[allow(clippy::too_many_arguments, reason = "C's signature")]
+pub unsafe fn gatherv<const PERSISTENT: bool>(
+    name: &'static str,
+    team: usize,
+    dest: *mut c_void,
+    source: *const c_void,
+    displs: *const usize,
+    n: usize,
+    elem: usize,
+    root: c_int,
+    request: *mut usize,
+    scatters: bool,
+) -> c_int {
+    let gatherv = Collective::Gatherv { displs, n, elem, root, scatters };
+    // SAFETY: as above.
+    unsafe { begin::<PERSISTENT>(name, team, (dest, source), request, gatherv) }
+}
+
+/// Begins to exchange blocks of different lengths between all members.
+///
+/// # Safety
+/// As [`sync`]; the arrays of displacements and counts have an element for each member until then.
+#[allow(clippy::too_many_arguments, reason = "C's signature")]
+pub unsafe fn alltoallv<const PERSISTENT: bool>(
+    name: &'static str,
+    team: usize,
+    dest: *mut c_void,
+    dest_displs: *const usize,
+    source: *const c_void,
+    source_displs: *const usize,
+    counts: *const usize,
+    elem: usize,
+    request: *mut usize,
+) -> c_int {
+    let blocks = [dest_displs, source_displs, counts];
+    // SAFETY: as above.
+    unsafe { begin::<PERSISTENT>(name, team, (dest, source), request, Collective::Alltoallv { blocks, elem }) }
+}
+
+/// Begins to reduce to the root.
+///
+/// # Safety
+/// As [`sync`].
+#[allow(clippy::too_many_arguments, reason = "C's signature")]
+pub unsafe fn reduce_root<const PERSISTENT: bool>(
+    name: &'static str,
+    team: usize,
+    dest: *mut c_void,
+    source: *const c_void,
+    n: usize,
+    op: Option<&'static Operator>,
+    root: c_int,
+    request: *mut usize,
+) -> c_int {
+    let (part, op) = (Part::Root(root, n), known(name, op));
+    // SAFETY: as above.
+    unsafe { begin::<PERSISTENT>(name, team, (dest, source), request, Collective::ReducePart { part, op }) }
+}
+
+/// Begins to reduce to a block of `n` elements on each member.
+///
+/// # Safety
+/// As [`sync`].
+pub unsafe fn reduce_scatter<const PERSISTENT: bool>(
+    name: &'static str,
+    team: usize,
+    dest: *mut c_void,
+    source: *const c_void,
+    n: usize,
+    op: Option<&'static Operator>,
+    request: *mut usize,
+) -> c_int {
+    let (part, op) = (Part::Blocks(n), known(name, op));
+    // SAFETY: as above.
+    unsafe { begin::<PERSISTENT>(name, team, (dest, source), request, Collective::ReducePart { part, op }) }
+}
+
+/// Begins to reduce to a block of `counts[i]` elements on member i.
+///
+/// # Safety
+/// As [`sync`]; `counts` has an element for each member until then.
+pub unsafe fn reduce_scatterv<const PERSISTENT: bool>(
+    name: &'static str,
+    team: usize,
+    dest: *mut c_void,
+    source: *const c_void,
+    counts: *const usize,
+    op: Option<&'static Operator>,
+    request: *mut usize,
+) -> c_int {
+    let (part, op) = (Part::Counts(counts), known(name, op));
+    // SAFETY: as above.
+    unsafe { begin::<PERSISTENT>(name, team, (dest, source), request, Collective::ReducePart { part, op }) }
 }
 
 /// The operator of a call.

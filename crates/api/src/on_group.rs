@@ -35,17 +35,68 @@ pub enum Collective {
     Alltoalls { dst: isize, sst: isize, n: usize, elem: usize },
     Reduce { n: usize, op: &'static Operator },
     Scan { n: usize, op: &'static Operator, inclusive: bool },
+    Gather { bytes: usize, root: c_int, scatters: bool },
+    Gatherv { displs: *const usize, n: usize, elem: usize, root: c_int, scatters: bool },
+    Alltoallv { blocks: [*const usize; 3], elem: usize },
+    ReducePart { part: Part, op: &'static Operator },
+}
+
+// SAFETY: arrays of the caller's, which leaves them alone until the collective is complete.
+unsafe impl Send for Collective {}
+
+/// Who gets what of a reduction.
+#[derive(Debug, Clone, Copy)]
+pub enum Part {
+    /// This member `n` elements.
+    Root(c_int, usize),
+    /// Each member a block of `n` elements.
+    Blocks(usize),
+    /// Each member a block of as many elements as an array says, which is the same on all.
+    Counts(*const usize),
+}
+
+impl Part {
+    /// At which element the block of a member begins, and how many it has.
+    ///
+    /// # Safety
+    /// An array has an element for each member.
+    unsafe fn block(self, member: usize) -> (usize, usize) {
+        match self {
+            Self::Root(_, n) => (0, n),
+            Self::Blocks(n) => (member.saturating_mul(n), n),
+            // SAFETY: the caller promises an element for each member.
+            Self::Counts(counts) => unsafe { (sum(counts, member), counts.add(member).read()) },
+        }
+    }
+}
+
+/// The sum of `n` numbers, at most the greatest number.
+///
+/// # Safety
+/// There are as many.
+unsafe fn sum(numbers: *const usize, n: usize) -> usize {
+    // SAFETY: the caller promises as many.
+    (0..n).fold(0_usize, |sum, i| sum.saturating_add(unsafe { numbers.add(i).read() }))
 }
 
 impl Collective {
     /// Some bytes that each of so many members moves.
-    pub(crate) fn bytes(&self, members: usize) -> usize {
+    ///
+    /// # Safety
+    /// Arrays have an element for each member.
+    pub(crate) unsafe fn bytes(&self, members: usize) -> usize {
         let (bytes, times) = match *self {
             Self::Sync => (0, 1),
             Self::Broadcast { bytes, .. } => (bytes, 1),
             Self::Collect { bytes } | Self::Fcollect { bytes } | Self::Alltoall { bytes } => (bytes, members),
             Self::Alltoalls { n, elem, .. } => (n.saturating_mul(elem), members),
             Self::Reduce { n, op } | Self::Scan { n, op, .. } => (n.saturating_mul(op.size()), 1),
+            Self::Gather { bytes, .. } => (bytes, 1),
+            Self::Gatherv { n, elem, .. } => (n, elem),
+            // SAFETY: the caller promises an element for each member.
+            Self::Alltoallv { blocks: [.., counts], elem } => (unsafe { sum(counts, members) }, elem),
+            // SAFETY: as above.
+            Self::ReducePart { part, op } => (unsafe { part.block(members - 1) }.1, op.size()),
         };
         bytes.saturating_mul(times)
     }
@@ -150,6 +201,12 @@ impl<'a> OnGroup<'a> {
                 Collective::Alltoalls { dst, sst, n, elem } => self.alltoalls(dest, source, dst, sst, n, elem),
                 Collective::Reduce { n, op } => self.reduce(dest, source, n, op),
                 Collective::Scan { n, op, inclusive } => self.scan(dest, source, n, op, inclusive),
+                Collective::Gather { bytes, root, scatters } => self.gather(dest, source, bytes, root, scatters),
+                Collective::Gatherv { displs, n, elem, root, scatters } => {
+                    self.gatherv(Arrays { dest, source }, displs, (n, elem), root, scatters);
+                }
+                Collective::Alltoallv { blocks, elem } => self.alltoallv(Arrays { dest, source }, blocks, elem),
+                Collective::ReducePart { part, op } => self.reduce_part(Arrays { dest, source }, part, op),
             }
         }
     }
@@ -337,37 +394,41 @@ impl<'a> OnGroup<'a> {
         unsafe { reduce::reduce(self.group, dest, source, n, op) };
     }
 
-    /// As [`reduce`](Self::reduce), with the result on the root alone; with none, that of block i of `n` elements on
-    /// member i.
-    pub(crate) unsafe fn reduce_part(
-        &self,
-        Arrays { dest, source }: Arrays,
-        n: usize,
-        op: &'static Operator,
-        root: Option<c_int>,
-    ) {
+    /// As [`reduce`](Self::reduce), with the result, or a part of it, for the members of `part` alone.
+    pub(crate) unsafe fn reduce_part(&self, Arrays { dest, source }: Arrays, part: Part, op: &'static Operator) {
+        let (size, me) = (self.group.size, self.group.me);
+        // SAFETY: the caller promises a count for each member.
+        let block = |member| unsafe { part.block(member) };
+        let (last, of_last) = block(size - 1);
+        let total = last.saturating_add(of_last);
+        let (root, longest) = match part {
+            Part::Root(root, n) => (Some(root), n),
+            Part::Blocks(n) => (None, n),
+            Part::Counts(_) => (None, (0..size).map(|member| block(member).1).max().unwrap_or(0)),
+        };
         self.check_same(
             [
                 ("PE_root", root.unwrap_or(0) as u64),
-                ("the number of elements", n as u64),
+                ("the number of elements", total as u64),
+                ("the greatest number in a block", longest as u64),
                 ("the bytes of an element", op.size() as u64),
             ],
-            [(dest, n), (source, n)],
+            [(dest, longest), (source, total)],
         );
         let root = root.map(|root| self.root(root));
-        let all = n.saturating_mul(if root.is_some() { 1 } else { self.group.size });
         if !self.group.is_local() {
-            let receiver = root.map_or(Receiver::Blocks, Receiver::Root);
+            let (first, own) = block(me);
+            let receiver = root.map_or(Receiver::Blocks(first, own), Receiver::Root);
             // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
-            return self.internode(|call| unsafe { internode::reduce(call, dest, source, all, op, receiver) });
+            return self.internode(|call| unsafe { internode::reduce(call, dest, source, total, op, receiver) });
         }
         let bytes = |n: usize| n.saturating_mul(op.size());
-        let (dest, source) = (self.dest(dest, bytes(n)), self.source(source, bytes(all)));
+        let (dest, source) = (self.dest(dest, bytes(longest)), self.source(source, bytes(total)));
         // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
         unsafe {
             match root {
-                Some(root) => reduce::reduce_root(self.group, dest, source, n, op, root),
-                None => reduce::reduce_scatter(self.group, dest, source, n, op),
+                Some(root) => reduce::reduce_root(self.group, dest, source, total, op, root),
+                None => reduce::reduce_scatter(self.group, dest, source, (&block, total), op),
             }
         }
     }

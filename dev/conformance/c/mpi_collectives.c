@@ -53,12 +53,32 @@ static void expect(const long *at, int from, int to, size_t count, size_t behind
         CHECK(at[i] == -1, "behind %zu elements", count);
 }
 
-static void blocks(shmem_team_t team, int root, size_t part)
+/* Calls a collective, begins and ends it, or starts a request of it. */
+enum way { WAITS, BEGINS, STARTS, WAYS };
+static shmemx_req_h request;
+
+static int end_of(enum way way, int status)
+{
+    if (way == STARTS)
+        shmemx_req_start(&request);
+    shmemx_req_wait(&request);
+    shmemx_req_free(&request);
+    return status;
+}
+
+#define RUN(NAME, ...)                                                                             \
+    CHECK((way == WAITS    ? NAME(__VA_ARGS__)                                                     \
+           : way == BEGINS ? end_of(way, NAME##_nb(__VA_ARGS__, &request))                         \
+                           : end_of(way, NAME##_init(__VA_ARGS__, &request)))                      \
+              == 0,                                                                                \
+          "way %d", way)
+
+static void blocks(shmem_team_t team, int root, size_t part, enum way way)
 {
     int team_me = shmem_team_my_pe(team), size = shmem_team_n_pes(team);
 
     fill(team_me, size, part);
-    CHECK(shmemx_gather(team, dest, source, part, root) == 0);
+    RUN(shmemx_gather, team, dest, source, part, root);
     /* May change once the call has returned. */
     memset(source, 0, part * sizeof *source);
     for (int k = 0; team_me == root && k < size; k++)
@@ -67,7 +87,7 @@ static void blocks(shmem_team_t team, int root, size_t part)
     shmem_team_sync(team);
 
     fill(team_me, size, part);
-    CHECK(shmemx_scatter(team, dest, source, part, root) == 0);
+    RUN(shmemx_scatter, team, dest, source, part, root);
     memset(source, 0, part * sizeof *source);
     expect(dest, root, team_me, part, 1);
     shmem_team_sync(team);
@@ -77,7 +97,7 @@ static void blocks(shmem_team_t team, int root, size_t part)
         displs[k] = team_me == root ? (size_t)(size - 1 - k) * (part + 1) : SIZE_MAX / 3;
     size_t mine = length(team_me, root, part);
     fill(team_me, size, part);
-    CHECK(shmemx_gatherv(team, dest, source, displs, mine, root) == 0);
+    RUN(shmemx_gatherv, team, dest, source, displs, mine, root);
     for (int k = 0; team_me == root && k < size; k++)
         expect(dest + displs[k], k, 0, length(k, root, part), 1);
     if (team_me != root)
@@ -87,7 +107,7 @@ static void blocks(shmem_team_t team, int root, size_t part)
     fill(team_me, size, part);
     for (int k = 0; team_me == root && k < size; k++)
         displs[k] = (size_t)k * part;
-    CHECK(shmemx_scatterv(team, dest, source, displs, mine, root) == 0);
+    RUN(shmemx_scatterv, team, dest, source, displs, mine, root);
     expect(dest, root, team_me, mine, 1);
     shmem_team_sync(team);
 
@@ -98,7 +118,7 @@ static void blocks(shmem_team_t team, int root, size_t part)
         places[k] = (size_t)(size - 1 - k) * (part + 1);
     }
     fill(team_me, size, part);
-    CHECK(shmemx_alltoallv(team, dest, places, source, starts, counts) == 0);
+    RUN(shmemx_alltoallv, team, dest, places, source, starts, counts);
     for (int k = 0; k < size; k++)
         expect(dest + places[k], k, team_me, length(k, team_me, part), 1);
     shmem_team_sync(team);
@@ -125,41 +145,60 @@ static struct map map_of(int pe, size_t i)
     return map;
 }
 
-/* Of so many elements, and for each member as many in a block: to all, to the root, to each a block. */
-static void reductions(shmem_team_t team, int root, size_t part)
+/* Of so many elements, and for each member as many in a block: to all, to the root, to each a block of one length or of
+ * several; and of the members before. */
+static void reductions(shmem_team_t team, int root, size_t part, enum way way)
 {
-    enum { ALL, TO_ROOT, IN_PLACE, BLOCKS, BEGUN, FORMS };
+    enum { ALL, TO_ROOT, IN_PLACE, BLOCKS, COUNTS, INSCAN, EXSCAN, FORMS };
     static int op;
     int team_me = shmem_team_my_pe(team), size = shmem_team_n_pes(team), type = SHMEMX_OPAQUE + sizeof(struct map);
+    size_t counts[MOST_MEMBERS], first = 0;
+    for (int k = 0; k < size; k++) {
+        counts[k] = length(k, root, part);
+        first += k < team_me ? counts[k] : 0;
+    }
     CHECK(shmemx_op_create(after, 0, &op) == 0);
     for (int form = ALL; form < FORMS; form++) {
         struct map *from = (struct map *)source, *to = form == IN_PLACE ? from : (struct map *)dest;
-        size_t count = form == BLOCKS ? part * (size_t)size : part;
+        size_t count = form == BLOCKS || form == COUNTS ? part * (size_t)size : part;
+        size_t own = form == COUNTS ? counts[team_me] : part;
         fill(team_me, size, 0);
         for (size_t i = 0; i < count; i++)
             from[i] = map_of(team_me, i);
-        shmemx_req_h request;
-        int status = form == ALL      ? shmemx_reduce(team, to, from, part, type, op)
-                     : form == BLOCKS ? shmemx_reduce_scatter(team, to, from, part, type, op)
-                     : form == BEGUN  ? shmemx_reduce_nb(team, to, from, part, type, op, &request)
-                                      : shmemx_reduce_root(team, to, from, part, type, op, root);
-        CHECK(status == 0);
-        if (form == BEGUN)
-            shmemx_req_wait(&request);
+        switch (form) {
+        case ALL:
+            RUN(shmemx_reduce, team, to, from, part, type, op);
+            break;
+        case BLOCKS:
+            RUN(shmemx_reduce_scatter, team, to, from, part, type, op);
+            break;
+        case COUNTS:
+            RUN(shmemx_reduce_scatterv, team, to, from, counts, type, op);
+            break;
+        case INSCAN:
+        case EXSCAN:
+            RUN(shmemx_op_scan, team, to, from, part, type, op, form == INSCAN);
+            break;
+        default:
+            RUN(shmemx_reduce_root, team, to, from, part, type, op, root);
+        }
         int is_mine = team_me == root || (form != TO_ROOT && form != IN_PLACE);
-        for (size_t i = 0; i < part; i++) {
-            size_t number = form == BLOCKS ? (size_t)team_me * part + i : i;
+        int operands = form == INSCAN ? team_me + 1 : form == EXSCAN ? team_me : size;
+        for (size_t i = 0; i <= own; i++) {
+            size_t number = form == BLOCKS ? (size_t)team_me * part + i : form == COUNTS ? first + i : i;
             struct map right = map_of(0, number);
-            for (int k = 1; k < size; k++) {
+            for (int k = 1; k < operands; k++) {
                 struct map next = map_of(k, number);
                 after(&right, &right, &next, 1);
             }
-            if (!is_mine)
+            if (operands == 0)
+                memset(&right, 0, sizeof right);
+            if (!is_mine || i == own)
                 memset(&right, 0xff, sizeof right);
-            if (!is_mine && form == IN_PLACE)
-                right = map_of(team_me, i);
+            if ((!is_mine || i == own) && form == IN_PLACE)
+                right = i == own ? to[i] : map_of(team_me, i);
             if (memcmp(&to[i], &right, sizeof right) != 0) {
-                CHECK(0, "form %d, element %zu of %zu: %d %d", form, i, part, to[i].factor, to[i].term);
+                CHECK(0, "form %d, way %d, element %zu of %zu: %d %d", form, way, i, own, to[i].factor, to[i].term);
                 break;
             }
         }
@@ -176,6 +215,9 @@ static void reductions(shmem_team_t team, int root, size_t part)
         for (int k = 0; k < n; k++)                                                                \
             from[k] = (T)(me == k);                                                                \
         CHECK(shmemx_sum_reduce_scatter(WORLD, &to, from, 1) == 0 && to == 1);                     \
+        to = 0;                                                                                    \
+        CHECK(shmemx_sum_reduce_scatterv(WORLD, &to, from, ones) == 0 && to == 1);                 \
+        CHECK(shmemx_max_reduce_scatterv(WORLD, &to, from, ones) == 0 && to == 1);                 \
         CHECK(shmemx_max_reduce_root(WORLD, &to, from, 1, n - 1) == 0 && to == 1);                 \
         CHECK(shmemx_min_reduce_root(WORLD, &to, from, 1, 0) == 0);                                \
         CHECK(me != 0 || to == (n == 1));                                                          \
@@ -202,6 +244,9 @@ static void reductions(shmem_team_t team, int root, size_t part)
 
 static void types(void)
 {
+    size_t ones[MOST_MEMBERS];
+    for (int k = 0; k < n; k++)
+        ones[k] = 1;
     TYPE(signed char);
     TYPE(unsigned short);
     TYPE(int);
@@ -278,9 +323,10 @@ static void all_of(shmem_team_t team)
     int size = shmem_team_n_pes(team);
     for (size_t k = 0; k < sizeof PARTS / sizeof *PARTS; k++) {
         size_t part = PARTS[k] == LARGEST ? LARGEST / (size_t)size : PARTS[k];
-        blocks(team, (int)k % size, part);
-        blocks(team, size - 1, part);
-        reductions(team, (int)k % size, part);
+        for (enum way way = WAITS; way < WAYS; way++) {
+            blocks(team, ((int)k + way) % size, part, way);
+            reductions(team, ((int)k + way) % size, part, way);
+        }
     }
     row(team);
 }

@@ -110,6 +110,25 @@ pub fn nonblocking() -> Vec<Family> {
         "shmem_team_t team, void *dest, const void *source, size_t nelems, int datatype, int inclusive, shmemx_req_h \
             *request";
 
+    const DISPLACED: &str =
+        "shmem_team_t team, void *dest, const void *source, const size_t *displs, size_t nelems, size_t size, int \
+            PE_root, shmemx_req_h *request";
+    const BLOCKS: &str =
+        "shmem_team_t team, void *dest, const size_t *dest_displs, const void *source, const size_t *source_displs, \
+            const size_t *counts, size_t size, shmemx_req_h *request";
+    const TO_ROOT: &str =
+        "shmem_team_t team, void *dest, const void *source, size_t nreduce, int datatype, int op, int PE_root, \
+            shmemx_req_h *request";
+    const TO_EACH: &str =
+        "shmem_team_t team, void *dest, const void *source, size_t nelems, int datatype, int op, shmemx_req_h \
+            *request";
+    const COUNTS: &str =
+        "shmem_team_t team, void *dest, const void *source, const size_t *counts, int datatype, int op, shmemx_req_h \
+            *request";
+    const SCAN_OP: &str =
+        "shmem_team_t team, void *dest, const void *source, size_t nelems, int datatype, int op, int inclusive, \
+            shmemx_req_h *request";
+
     macro_rules! rows {
         ($ending:literal, $is_persistent:literal: $([$name:literal, $params:ident, $body:literal, $end:literal],)*) => {
             [$([concat!("shmemx_", $name, $ending), "int", $params,
@@ -129,6 +148,21 @@ pub fn nonblocking() -> Vec<Family> {
                 ["reduce", REDUCE, "reduce", "({n}, team, dest, source, nreduce, operator(datatype, op), request)"],
                 ["scan", SCAN, "scan",
                  "({n}, team, dest, source, nelems, operator(datatype, SHMEMX_SUM), inclusive, request)"],
+                ["op_scan", SCAN_OP, "scan",
+                 "({n}, team, dest, source, nelems, operator(datatype, op), inclusive, request)"],
+                ["gather{T}", BROADCAST, "gather", ""],
+                ["scatter{T}", BROADCAST, "scatter", ""],
+                ["gatherv{T}", DISPLACED, "gatherv",
+                 "({n}, team, dest, source, displs, nelems, size, PE_root, request, false)"],
+                ["scatterv{T}", DISPLACED, "gatherv",
+                 "({n}, team, dest, source, displs, nelems, size, PE_root, request, true)"],
+                ["alltoallv{T}", BLOCKS, "alltoallv", ""],
+                ["reduce_root", TO_ROOT, "reduce_root",
+                 "({n}, team, dest, source, nreduce, operator(datatype, op), PE_root, request)"],
+                ["reduce_scatter", TO_EACH, "reduce_scatter",
+                 "({n}, team, dest, source, nelems, operator(datatype, op), request)"],
+                ["reduce_scatterv", COUNTS, "reduce_scatterv",
+                 "({n}, team, dest, source, counts, operator(datatype, op), request)"],
             )
         };
     }
@@ -193,6 +227,12 @@ pub fn collectives() -> Vec<Family> {
         ["shmemx_reduce_scatter", "int",
          "shmem_team_t team, void *dest, const void *source, size_t nelems, int datatype, int op",
          "collective::reduce_scatter({n}, team, dest, source, nelems, operator(datatype, op))"],
+        ["shmemx_reduce_scatterv", "int",
+         "shmem_team_t team, void *dest, const void *source, const size_t *counts, int datatype, int op",
+         "collective::reduce_scatterv({n}, team, dest, source, counts, operator(datatype, op))"],
+        ["shmemx_op_scan", "int",
+         "shmem_team_t team, void *dest, const void *source, size_t nelems, int datatype, int op, int inclusive",
+         "collective::scan_op({n}, team, dest, source, nelems, operator(datatype, op), inclusive)"],
         ["shmemx_op_create", "int", "shmemx_op_function_t *function, int commutative, int *op", "operators::create"],
         ["shmemx_op_free", "void", "int *op", "operators::free"],
     ]));

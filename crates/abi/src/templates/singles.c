@@ -279,6 +279,59 @@ static void keep_last(void *dest, const void *a, const void *b, size_t count) {
     memmove(dest, b, count * sizeof(long));
 }
 
+/* The same, begun, and by requests that start. */
+static void begin_mpi_collectives(long *all, long *mine, int last) {
+    static size_t places[64], counts[64];
+    const size_t size = sizeof(long);
+    const int type = SHMEMX_SIGNED + sizeof(long);
+    const shmem_team_t world = SHMEM_TEAM_WORLD;
+    for (int i = 0; i < n; i++) {
+        places[i] = (size_t)i;
+        counts[i] = 1;
+    }
+    shmemx_req_h request;
+#define BEGIN(NAME, OK, ...)                                                                                           \
+    do {                                                                                                               \
+        for (int i = 0; i < n; i++)                                                                                    \
+            all[i] = -1;                                                                                               \
+        F(shmem_sync_all)();                                                                                           \
+        check(F(NAME)(world, all, __VA_ARGS__, &request) == 0, #NAME);                                                 \
+        F(shmemx_req_wait)(&request);                                                                                  \
+        check(OK, #NAME);                                                                                              \
+    } while (0)
+#define START(NAME, OK, ...)                                                                                           \
+    do {                                                                                                               \
+        check(F(NAME)(world, all, __VA_ARGS__, &request) == 0, #NAME);                                                 \
+        for (int round = 0; round < 2; round++) {                                                                      \
+            for (int i = 0; i < n; i++)                                                                                \
+                all[i] = -1;                                                                                           \
+            F(shmem_sync_all)();                                                                                       \
+            F(shmemx_req_start)(&request);                                                                             \
+            F(shmemx_req_wait)(&request);                                                                              \
+            check(OK, #NAME);                                                                                          \
+        }                                                                                                              \
+        F(shmemx_req_free)(&request);                                                                                  \
+    } while (0)
+    BEGIN(shmemx_gathermem_nb, me != 0 || all[n - 1] == n - 1, mine, size, 0);
+    START(shmemx_gathermem_init, me != 0 || all[n - 1] == n - 1, mine, size, 0);
+    BEGIN(shmemx_scattermem_nb, all[0] == n - 1 + 10 * me, mine, size, n - 1);
+    START(shmemx_scattermem_init, all[0] == n - 1 + 10 * me, mine, size, n - 1);
+    BEGIN(shmemx_gathervmem_nb, me != 0 || all[n - 1] == n - 1, mine, places, 1, size, 0);
+    START(shmemx_gathervmem_init, me != 0 || all[n - 1] == n - 1, mine, places, 1, size, 0);
+    BEGIN(shmemx_scattervmem_nb, all[0] == n - 1 + 10 * me, mine, places, 1, size, n - 1);
+    START(shmemx_scattervmem_init, all[0] == n - 1 + 10 * me, mine, places, 1, size, n - 1);
+    BEGIN(shmemx_alltoallvmem_nb, all[n - 1] == n - 1 + 10 * me, places, mine, places, counts, size);
+    START(shmemx_alltoallvmem_init, all[n - 1] == n - 1 + 10 * me, places, mine, places, counts, size);
+    BEGIN(shmemx_reduce_root_nb, me != 0 || all[0] == n * (n - 1) / 2, mine, 1, type, SHMEMX_SUM, 0);
+    START(shmemx_reduce_root_init, me != 0 || all[0] == n * (n - 1) / 2, mine, 1, type, SHMEMX_SUM, 0);
+    BEGIN(shmemx_reduce_scatter_nb, all[0] == n - 1 + 10 * me, mine, 1, type, last);
+    START(shmemx_reduce_scatter_init, all[0] == n - 1 + 10 * me, mine, 1, type, last);
+    BEGIN(shmemx_reduce_scatterv_nb, all[0] == n - 1 + 10 * me, mine, counts, type, last);
+    START(shmemx_reduce_scatterv_init, all[0] == n - 1 + 10 * me, mine, counts, type, last);
+    BEGIN(shmemx_op_scan_nb, all[0] == (me == 0 ? 0 : me - 1), mine, 1, type, SHMEMX_MAX, 0);
+    START(shmemx_op_scan_init, all[0] == (me == 0 ? 0 : me - 1), mine, 1, type, SHMEMX_MAX, 0);
+}
+
 /* Collectives of MPI. */
 static void mpi_collectives(void) {
     static size_t places[64], counts[64];
@@ -308,6 +361,11 @@ static void mpi_collectives(void) {
     check(F(shmemx_op_create)(keep_last, 0, &op) == 0, "shmemx_op_create");
     F(shmemx_reduce_scatter)(SHMEM_TEAM_WORLD, all, mine, 1, type, op);
     check(all[0] == n - 1 + 10 * me, "shmemx_reduce_scatter");
+    F(shmemx_reduce_scatterv)(SHMEM_TEAM_WORLD, all, mine, counts, type, op);
+    check(all[0] == n - 1 + 10 * me, "shmemx_reduce_scatterv");
+    F(shmemx_op_scan)(SHMEM_TEAM_WORLD, all, mine, 1, type, SHMEMX_MAX, 1);
+    check(all[0] == me, "shmemx_op_scan");
+    begin_mpi_collectives(all, mine, op);
     F(shmemx_op_free)(&op);
     check(op == SHMEMX_OP_INVALID, "shmemx_op_free");
 }

@@ -71,12 +71,16 @@ impl InternodeCall<'_> {
         from_on(self.group.me, self.group.size)
     }
 
-    /// This member's share of `n` elements, if each member works on a share for all, in pieces of at
-    /// most `longest` elements.
-    pub(super) fn chunks(&self, n: usize, longest: usize) -> impl Iterator<Item = Range<usize>> {
+    /// This member's share of `n` elements, if each member works on a share for all.
+    pub(super) fn share(&self, n: usize) -> Range<usize> {
         let share = n.div_ceil(self.group.size);
         let start = (self.group.me * share).min(n);
-        let end = (start + share).min(n);
-        (start..end).step_by(longest).map(move |from| from..end.min(from + longest))
+        start..(start + share).min(n)
+    }
+
+    /// Elements in pieces of at most `longest`.
+    pub(super) fn chunks(elements: Range<usize>, longest: usize) -> impl Iterator<Item = Range<usize>> {
+        let end = elements.end;
+        elements.step_by(longest).map(move |from| from..end.min(from + longest))
     }
 }

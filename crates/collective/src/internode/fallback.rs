@@ -61,9 +61,13 @@ pub(super) unsafe fn reduce(
     // One chunk of each member's source, and the result.
     let longest = (SCRATCH / (size + 1) / op.size()).max(1);
     let (dest, source) = (call.addresses(dest), call.addresses(source));
+    let share = match receiver {
+        Receiver::Blocks(first, n) => first..first + n,
+        _ => call.share(n),
+    };
     call.sync();
     let work = |buffer: *mut u8| {
-        for chunk in call.chunks(n, longest) {
+        for chunk in InternodeCall::chunks(share.clone(), longest) {
             let at = chunk.start * op.size();
             let bytes = chunk.len() * op.size();
             let operand = |member: usize| buffer.wrapping_add(member * longest * op.size());
@@ -85,8 +89,8 @@ pub(super) unsafe fn reduce(
                     }
                     Receiver::Root(root) => call.all().put(&dest.from(at), root, result, bytes),
                     // A member's share is its block.
-                    Receiver::Blocks => {
-                        let block = dest.of(call.group.me).wrapping_add(at - call.group.me * n / size * op.size());
+                    Receiver::Blocks(first, _) => {
+                        let block = dest.of(call.group.me).wrapping_add(at - first * op.size());
                         block.copy_from_nonoverlapping(result, bytes);
                     }
                 }

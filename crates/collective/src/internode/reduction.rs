@@ -79,7 +79,7 @@ pub unsafe fn scan(
     call.sync();
     with_scratch(|buffer| {
         let part = |i: usize| buffer.wrapping_add(i * longest * op.size());
-        for chunk in call.chunks(n, longest) {
+        for chunk in InternodeCall::chunks(call.share(n), longest) {
             let at = chunk.start * op.size();
             let (len, bytes) = (chunk.len(), chunk.len() * op.size());
             let (operand, mut sum, mut next) = (part(0), part(1), part(2));

@@ -45,8 +45,8 @@ pub enum Receiver {
     All,
     /// This one.
     Root(usize),
-    /// Each member a block of the elements.
-    Blocks,
+    /// Each member a block of the elements: this one's begins at so many, and has so many.
+    Blocks(usize, usize),
 }
 
 /// Reduces `n` elements of the operator's type.
@@ -141,36 +141,40 @@ pub unsafe fn reduce_root<'a>(
     }
 }
 
-/// Reduces block i of `n` elements of all sources to `dest` of member i, in the members' order.
+/// Reduces block i of all sources to `dest` of member i, in the members' order. `block` says at which element that of
+/// a member begins, and how many it has; all have `total` elements.
 ///
 /// # Safety
-/// `dest` is valid for `n` elements on every member and `source` for `n * group.size`, and aligned; they do not
-/// overlap.
+/// On every member `dest` is valid for its block and `source` for all, and aligned; they do not overlap. Blocks are the
+/// same on all members.
 pub unsafe fn reduce_scatter<'a>(
     group: &'a Group<'a>,
     dest: MemberAddresses<'a, u8>,
     source: MemberAddresses<'a, u8>,
-    n: usize,
+    (block, total): (&dyn Fn(usize) -> (usize, usize), usize),
     op: &'static Operator,
 ) {
-    let (me, bytes) = (group.me, n * op.size());
-    if n == 0 {
+    let (me, bytes) = (group.me, total * op.size());
+    if total == 0 {
         return group.leave();
     }
     // SAFETY: the caller promises aligned arrays of so many elements on every member; each block has one writer.
     unsafe {
-        if group.size > 1 && bytes * group.size <= EAGER {
+        if group.size > 1 && bytes <= EAGER {
+            let (first, n) = block(me);
             let r = Reduction { group, dest, source, n, op };
             let epoch = group.epoch();
-            epoch.write_eager(source.of(me), bytes * group.size);
+            epoch.write_eager(source.of(me), bytes);
             epoch.synchronise();
-            let block = |member| epoch.eager(member).wrapping_add(me * bytes).cast_const();
-            r.fold((&|_| dest.of(me), 1), (&block, group.size), n, false);
+            let own = |member| epoch.eager(member).wrapping_add(first * op.size()).cast_const();
+            r.fold((&|_| dest.of(me), 1), (&own, group.size), n, false);
         } else {
-            group.share_by_member(bytes * (1 + group.size), |member| {
-                let r = Reduction { group, dest, source: source.from(member * bytes), n, op };
-                let block = |other| r.source.of(other).cast_const();
-                r.fold((&|_| dest.of(member), 1), (&block, group.size), n, simd::past_caches(bytes));
+            group.share_by_member(bytes / group.size * (1 + group.size), |member| {
+                let (first, n) = block(member);
+                let r = Reduction { group, dest, source: source.from(first * op.size()), n, op };
+                let streaming = simd::past_caches(n * op.size());
+                let of = |other| r.source.of(other).cast_const();
+                r.fold((&|_| dest.of(member), 1), (&of, group.size), n, streaming);
             });
         }
     }

@@ -39,7 +39,7 @@ fn lengths(size: usize) -> Vec<usize> {
 
 /// A sum of calls on one member.
 fn check(size: usize, choice: Choice) {
-    let longest = 3000 * size + 1;
+    let longest = 6000 * size + 1;
     let (dest, source) = (Array::<Map>::new(size, longest), Array::<Map>::new(size, longest));
     run_oversubscribed(size, |member| {
         let me = member.me;
@@ -64,11 +64,24 @@ fn check(size: usize, choice: Choice) {
                 }
                 fill();
                 // SAFETY: as above.
-                unsafe { reduce_scatter(&group, to, from, n, &COMPOSE) };
+                unsafe { reduce_scatter(&group, to, from, (&|m| (m * n, n), n * size), &COMPOSE) };
                 for (i, element) in dest.of(me)[..n].iter().enumerate() {
                     assert_eq!(*element, expected(me * n + i), "to each, {n} elements, member {me}, element {i}");
                 }
                 assert_eq!(dest.of(me)[n], [9; 2]);
+                // Some have none, and one has twice as many.
+                let counts = Vec::from_iter((0..size).map(|m| [n, 0, n / 3, 2 * n][m % 4].min(n * size / (m + 1))));
+                let before = |m: usize| counts[..m].iter().sum::<usize>();
+                let total = before(size);
+                source.of(me)[..total].iter_mut().enumerate().for_each(|(i, e)| *e = value(me, i));
+                dest.of(me)[..=2 * n].fill([9; 2]);
+                // SAFETY: as above.
+                unsafe { reduce_scatter(&group, to, from, (&|m| (before(m), counts[m]), total), &COMPOSE) };
+                let (first, own) = (before(me), counts[me]);
+                for (i, element) in dest.of(me)[..own].iter().enumerate() {
+                    assert_eq!(*element, expected(first + i), "blocks of {counts:?}, member {me}, element {i}");
+                }
+                assert_eq!(dest.of(me)[own], [9; 2]);
                 fill();
                 // SAFETY: as above.
                 unsafe { reduce(&group, to, from, n, &COMPOSE) };
@@ -124,7 +137,7 @@ fn moved(size: usize, n: usize, barrier: Algorithm, root: Option<usize>) -> Vec<
         unsafe {
             match root {
                 Some(root) => reduce_root(&group, to, from, n, &COMPOSE, root),
-                None => reduce_scatter(&group, to, from, n, &COMPOSE),
+                None => reduce_scatter(&group, to, from, (&|m| (m * n, n), n * size), &COMPOSE),
             }
         }
         *counted[member.me].lock().unwrap() = group.traffic().total();

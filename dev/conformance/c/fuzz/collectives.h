@@ -186,6 +186,17 @@ static void draw_sizes(struct rng *rng, struct collective *c)
         return;
     }
     default:
+        if (c->form == BY_COUNTS) {
+            size_t largest = 0, sum = 0;
+            for (int i = 0; i < c->size; i++) {
+                c->counts[i] = once_in(rng, 4) ? 0 : draw_count(rng, most / members);
+                largest = c->counts[i] > largest ? c->counts[i] : largest;
+                sum += c->counts[i];
+            }
+            c->dest_bytes = largest * size;
+            c->source_bytes = sum * size;
+            return;
+        }
         if (c->form == TO_EACH) {
             c->count = draw_count(rng, most / members);
             c->dest_bytes = c->count * size;
@@ -273,19 +284,25 @@ static void result_of(const struct collective *c, int member, unsigned char *int
     }
     if (c->form == TO_ROOT && member != c->root)
         return;
-    if (c->form == BY_FUNCTION) {
-        memcpy(into, source_of(c, c->size - 1), bytes);
-        return;
+    size_t block = c->form == TO_EACH ? (size_t)member * bytes : 0, count = c->count;
+    int scan = is_scan(c->r->kind);
+    if (c->form == BY_COUNTS) {
+        count = c->counts[member];
+        for (int i = 0; i < member; i++)
+            block += c->counts[i] * size;
     }
-    size_t block = c->form == TO_EACH ? (size_t)member * bytes : 0;
-    int scan = c->r->kind == KIND_SUM_INSCAN || c->r->kind == KIND_SUM_EXSCAN;
     int last = c->r->kind == KIND_SUM_INSCAN   ? member
                : c->r->kind == KIND_SUM_EXSCAN ? member - 1
                                                : c->size - 1;
     if (scan)
         memset(into, 0, bytes);
+    if (c->form == BY_FUNCTION) {
+        if (last >= 0)
+            memcpy(into, source_of(c, last), bytes);
+        return;
+    }
     for (int i = 0; i <= last; i++)
-        for (size_t k = 0; k < c->count; k++) {
+        for (size_t k = 0; k < count; k++) {
             if (i == 0)
                 memcpy(into + k * size, source_of(c, 0) + block + k * size, size);
             else
@@ -336,6 +353,9 @@ static void emit_collective(const struct collective *c)
             a->size = c->size_of_element;
             a->nelems = c->r->kind == KIND_GATHERV ? c->lengths[i][c->root] : c->lengths[c->root][i];
         }
+        if (c->form == BY_COUNTS)
+            a->counts = memcpy(take((size_t)c->size * sizeof *c->counts), c->counts,
+                               (size_t)c->size * sizeof *c->counts);
         a->PE_start = c->start;
         a->logPE_stride = c->log_stride;
         a->PE_size = c->size;
@@ -379,7 +399,7 @@ static int draw_places(struct rng *rng, struct collective *c, int store)
         c->dest = draw_offset(rng, c->dest_area, c->dest_bytes, c->r->class, c->r->size);
         size_t source_end = c->source + c->source_bytes, dest_end = c->dest + c->dest_bytes;
         /* Reductions and scans may be in place. */
-        if (operator_of(c->r->kind) >= 0 && c->form != TO_EACH && once_in(rng, 4)) {
+        if (operator_of(c->r->kind) >= 0 && c->form != TO_EACH && c->form != BY_COUNTS && once_in(rng, 4)) {
             c->source_area = c->dest_area;
             c->source = c->dest;
         } else if (c->source_area == c->dest_area && c->source < dest_end && c->dest < source_end) {
@@ -446,7 +466,9 @@ static int draw_collective(struct rng *rng, int number)
     }
     c.root = below(rng, c.size);
     if (is_reduction(c.r->kind) && once_in(rng, 2))
-        c.form = c.nonblocking ? BY_FUNCTION : (enum form)below(rng, 4);
+        c.form = (enum form)below(rng, FORMS);
+    if (is_scan(c.r->kind) && once_in(rng, 4))
+        c.form = BY_FUNCTION;
     c.source_area = draw_area(rng);
     c.dest_area = draw_area(rng);
     draw_sizes(rng, &c);

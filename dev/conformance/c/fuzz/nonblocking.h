@@ -49,8 +49,9 @@ static int nonblocking_operator(enum kind kind)
     }
 }
 
-/* Of a reduction: its own routine; to the root; a block to each member; by an operator of the program. */
-enum form { USUAL, TO_ROOT, TO_EACH, BY_FUNCTION };
+/* Of a reduction: its own routine; to the root; a block to each member; one of another length to each; by an operator
+ * of the program, as a scan, too. */
+enum form { USUAL, TO_ROOT, TO_EACH, BY_COUNTS, BY_FUNCTION, FORMS };
 
 /* The operator of the program: the element of the last PE, so that its operands may not be swapped. Elements have a
  * size that the function does not get. */
@@ -80,19 +81,27 @@ static int last_operator(int size)
 
 static int is_reduction(enum kind kind) { return nonblocking_operator(kind) >= 0; }
 
-/* A reduction in another form. */
+static int is_scan(enum kind kind) { return kind == KIND_SUM_INSCAN || kind == KIND_SUM_EXSCAN; }
+
+/* A reduction or scan in another form. */
 static void reduce(const struct op *op)
 {
     const struct arguments *a = &op->a;
-    int type = datatype_of(op->routine), number = nonblocking_operator(op->routine->kind), size = op->routine->size;
+    enum kind kind = op->routine->kind;
+    int type = datatype_of(op->routine), number = nonblocking_operator(kind), size = op->routine->size;
     int status, last;
     if (a->form == TO_ROOT) {
         status = (shmemx_reduce_root)(a->team, a->dest, a->source, a->nelems, type, number, a->PE_root);
     } else if (a->form == TO_EACH) {
         status = (shmemx_reduce_scatter)(a->team, a->dest, a->source, a->nelems, type, number);
+    } else if (a->form == BY_COUNTS) {
+        status = (shmemx_reduce_scatterv)(a->team, a->dest, a->source, a->counts, type, number);
     } else {
         last = last_operator(size);
-        status = (shmemx_reduce)(a->team, a->dest, a->source, a->nelems, SHMEMX_OPAQUE + size, last);
+        type = SHMEMX_OPAQUE + size;
+        status = is_scan(kind) ? (shmemx_op_scan)(a->team, a->dest, a->source, a->nelems, type, last,
+                                                  kind == KIND_SUM_INSCAN)
+                               : (shmemx_reduce)(a->team, a->dest, a->source, a->nelems, type, last);
         (shmemx_op_free)(&last);
     }
     if (status != 0)
@@ -109,6 +118,11 @@ static int has_nonblocking(const struct routine *r)
     case KIND_ALLTOALL:
     case KIND_SUM_INSCAN:
     case KIND_SUM_EXSCAN:
+    case KIND_GATHER:
+    case KIND_SCATTER:
+    case KIND_GATHERV:
+    case KIND_SCATTERV:
+    case KIND_ALLTOALLV:
         return 1;
     case KIND_ALLTOALLS:
         /* Its strides are between bytes. */
@@ -119,21 +133,66 @@ static int has_nonblocking(const struct routine *r)
 }
 
 typedef int array_form(shmem_team_t, void *, const void *, size_t, shmemx_req_h *);
+typedef int root_form(shmem_team_t, void *, const void *, size_t, int, shmemx_req_h *);
+typedef int displaced_form(shmem_team_t, void *, const void *, const size_t *, size_t, size_t, int, shmemx_req_h *);
+typedef int typed_form(shmem_team_t, void *, const void *, size_t, int, int, shmemx_req_h *);
+typedef int typed_form_by(shmem_team_t, void *, const void *, size_t, int, int, int, shmemx_req_h *);
 
 /* What begins a collective, and what makes a request of it. */
 static const struct {
     int (*sync)(shmem_team_t, shmemx_req_h *);
-    int (*broadcast)(shmem_team_t, void *, const void *, size_t, int, shmemx_req_h *);
+    root_form *broadcast, *gather, *scatter;
+    displaced_form *gatherv, *scatterv;
     array_form *collect, *fcollect, *alltoall;
     int (*alltoalls)(shmem_team_t, void *, const void *, ptrdiff_t, ptrdiff_t, size_t, shmemx_req_h *);
-    int (*scan)(shmem_team_t, void *, const void *, size_t, int, int, shmemx_req_h *);
-    int (*reduce)(shmem_team_t, void *, const void *, size_t, int, int, shmemx_req_h *);
+    int (*alltoallv)(shmem_team_t, void *, const size_t *, const void *, const size_t *, const size_t *, size_t,
+                     shmemx_req_h *);
+    typed_form *scan, *reduce, *reduce_scatter;
+    typed_form_by *op_scan, *reduce_root;
+    int (*reduce_scatterv)(shmem_team_t, void *, const void *, const size_t *, int, int, shmemx_req_h *);
 } forms[] = {
-    {(shmemx_sync_nb), (shmemx_broadcastmem_nb), (shmemx_collectmem_nb), (shmemx_fcollectmem_nb),
-     (shmemx_alltoallmem_nb), (shmemx_alltoallsmem_nb), (shmemx_scan_nb), (shmemx_reduce_nb)},
-    {(shmemx_sync_init), (shmemx_broadcastmem_init), (shmemx_collectmem_init), (shmemx_fcollectmem_init),
-     (shmemx_alltoallmem_init), (shmemx_alltoallsmem_init), (shmemx_scan_init), (shmemx_reduce_init)},
+    {(shmemx_sync_nb), (shmemx_broadcastmem_nb), (shmemx_gathermem_nb), (shmemx_scattermem_nb),
+     (shmemx_gathervmem_nb), (shmemx_scattervmem_nb), (shmemx_collectmem_nb), (shmemx_fcollectmem_nb),
+     (shmemx_alltoallmem_nb), (shmemx_alltoallsmem_nb), (shmemx_alltoallvmem_nb), (shmemx_scan_nb),
+     (shmemx_reduce_nb), (shmemx_reduce_scatter_nb), (shmemx_op_scan_nb), (shmemx_reduce_root_nb),
+     (shmemx_reduce_scatterv_nb)},
+    {(shmemx_sync_init), (shmemx_broadcastmem_init), (shmemx_gathermem_init), (shmemx_scattermem_init),
+     (shmemx_gathervmem_init), (shmemx_scattervmem_init), (shmemx_collectmem_init), (shmemx_fcollectmem_init),
+     (shmemx_alltoallmem_init), (shmemx_alltoallsmem_init), (shmemx_alltoallvmem_init), (shmemx_scan_init),
+     (shmemx_reduce_init), (shmemx_reduce_scatter_init), (shmemx_op_scan_init), (shmemx_reduce_root_init),
+     (shmemx_reduce_scatterv_init)},
 };
+
+/* Begins a reduction or scan, in any form. */
+static int begin_reduction(const struct op *op, int persists)
+{
+    const struct arguments *a = &op->a;
+    enum kind kind = op->routine->kind;
+    shmemx_req_h *request = &op->begun[0]->request;
+    int type = datatype_of(op->routine), size = op->routine->size, number = nonblocking_operator(kind), status;
+    switch (a->form) {
+    case TO_ROOT:
+        return forms[persists].reduce_root(a->team, a->dest, a->source, a->nelems, type, number, a->PE_root, request);
+    case TO_EACH:
+        return forms[persists].reduce_scatter(a->team, a->dest, a->source, a->nelems, type, number, request);
+    case BY_COUNTS:
+        return forms[persists].reduce_scatterv(a->team, a->dest, a->source, a->counts, type, number, request);
+    case BY_FUNCTION:
+        number = last_operator(size);
+        type = SHMEMX_OPAQUE + size;
+        status = is_scan(kind) ? forms[persists].op_scan(a->team, a->dest, a->source, a->nelems, type, number,
+                                                         kind == KIND_SUM_INSCAN, request)
+                               : forms[persists].reduce(a->team, a->dest, a->source, a->nelems, type, number, request);
+        /* Those that have begun go on with it. */
+        (shmemx_op_free)(&number);
+        return status;
+    default:
+        if (is_scan(kind))
+            return forms[persists].scan(a->team, a->dest, a->source, a->nelems, type, kind == KIND_SUM_INSCAN,
+                                        request);
+        return forms[persists].reduce(a->team, a->dest, a->source, a->nelems, type, number, request);
+    }
+}
 
 /* Begins what a routine that waits does; every second one by a request that persists. */
 static void begin(const struct op *op)
@@ -142,7 +201,7 @@ static void begin(const struct op *op)
     const struct arguments *a = &op->a;
     shmemx_req_h *request = &op->begun[0]->request;
     size_t bytes = a->nelems * (size_t)r->size;
-    int status, type = datatype_of(r), persists = op->number % 2;
+    int status, persists = op->number % 2;
     switch (r->kind) {
     case KIND_TEAM_SYNC:
         status = forms[persists].sync(a->team, request);
@@ -162,20 +221,26 @@ static void begin(const struct op *op)
     case KIND_ALLTOALLS:
         status = forms[persists].alltoalls(a->team, a->dest, a->source, a->dst, a->sst, bytes, request);
         break;
-    case KIND_SUM_INSCAN:
-    case KIND_SUM_EXSCAN:
-        status = forms[persists].scan(a->team, a->dest, a->source, a->nelems, type, r->kind == KIND_SUM_INSCAN,
-                                      request);
+    case KIND_GATHER:
+        status = forms[persists].gather(a->team, a->dest, a->source, bytes, a->PE_root, request);
         break;
-    default: {
-        int by_function = a->form == BY_FUNCTION;
-        int number = by_function ? last_operator(r->size) : nonblocking_operator(r->kind);
-        status = forms[persists].reduce(a->team, a->dest, a->source, a->nelems,
-                                        by_function ? SHMEMX_OPAQUE + r->size : type, number, request);
-        /* Those that have begun go on with it. */
-        if (by_function)
-            (shmemx_op_free)(&number);
-    }
+    case KIND_SCATTER:
+        status = forms[persists].scatter(a->team, a->dest, a->source, bytes, a->PE_root, request);
+        break;
+    case KIND_GATHERV:
+        status = forms[persists].gatherv(a->team, a->dest, a->source, a->displs, a->nelems, a->size, a->PE_root,
+                                         request);
+        break;
+    case KIND_SCATTERV:
+        status = forms[persists].scatterv(a->team, a->dest, a->source, a->displs, a->nelems, a->size, a->PE_root,
+                                          request);
+        break;
+    case KIND_ALLTOALLV:
+        status = forms[persists].alltoallv(a->team, a->dest, a->dest_displs, a->source, a->source_displs, a->counts,
+                                           a->size, request);
+        break;
+    default:
+        status = begin_reduction(op, persists);
     }
     if (status != 0)
         differs(op->number, "the non-blocking form of %s: returns %d", r->name, status);
