@@ -1329,6 +1329,79 @@ void shmemx_atomic_fetch_op_nb(void *fetch, void *dest, uint64_t value, uint64_t
 void shmemx_ctx_atomic_fetch_op_nb(shmem_ctx_t ctx, void *fetch, void *dest, uint64_t value, uint64_t cond,
     int datatype, int op, int pe, shmemx_req_h *request) SHMEMI_END
 
+/** Copy bytes from a PE, and update a signal there.
+ *
+ * The signal on PE `pe` is updated once the bytes at `source` have been read: so that PE may overwrite them when it
+ * has waited for the signal. It is what `shmem_put_signal` is to a put.
+ *
+ * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
+ * @param dest local address of the copy
+ * @param source symmetric address of the bytes on PE `pe`
+ * @param nelems number of bytes
+ * @param sig_addr symmetric address on PE `pe` of the signal; it is no part of `source`
+ * @param signal value that the signal is set to, or that is added to it
+ * @param sig_op `SHMEM_SIGNAL_SET` or `SHMEM_SIGNAL_ADD`
+ * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
+ * @see shmemx_get_signal(3) */
+void shmemx_getmem_signal(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal,
+    int sig_op, int pe) SHMEMI_END
+void shmemx_ctx_getmem_signal(shmem_ctx_t ctx, void *dest, const void *source, size_t nelems, uint64_t *sig_addr,
+    uint64_t signal, int sig_op, int pe) SHMEMI_END
+
+/** Begin to copy bytes from a PE, and to update a signal there after they are read.
+ *
+ * The signal on PE `pe` is updated once the bytes at `source` have been read: so that PE may overwrite them when it
+ * has waited for the signal. It is what `shmem_put_signal` is to a put.
+ *
+ * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
+ * @param dest local address of the copy
+ * @param source symmetric address of the bytes on PE `pe`
+ * @param nelems number of bytes
+ * @param sig_addr symmetric address on PE `pe` of the signal; it is no part of `source`
+ * @param signal value that the signal is set to, or that is added to it
+ * @param sig_op `SHMEM_SIGNAL_SET` or `SHMEM_SIGNAL_ADD`
+ * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
+ * @param request local address that gets the request, for `shmemx_req_wait`: it says that the bytes are in `dest`
+ * @see shmemx_get_signal(3) */
+void shmemx_getmem_signal_nb(void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal,
+    int sig_op, int pe, shmemx_req_h *request) SHMEMI_END
+void shmemx_ctx_getmem_signal_nb(shmem_ctx_t ctx, void *dest, const void *source, size_t nelems, uint64_t *sig_addr,
+    uint64_t signal, int sig_op, int pe, shmemx_req_h *request) SHMEMI_END
+
+/** Begin an atomic operation with a result, which a signal of this PE follows.
+ *
+ * The operation of `op` on `dest`, as of `shmemx_atomic_fetch_op_nb`. When the old value is in `fetch`, the signal
+ * of this PE at `sig_addr` is updated: one wait for a signal to which many operations add is for all of their
+ * results.
+ *
+ * `ctx`: context of the operation; the form without this argument uses `SHMEM_CTX_DEFAULT`.
+ * @param fetch local address that gets the old value
+ * @param dest symmetric address of the integer, aligned to its size
+ * @param value operand, of which the lower bytes count; not used by `SHMEMX_FETCH`
+ * @param cond value that `dest` must have to be replaced, for `SHMEMX_COMPARE_SWAP` alone
+ * @param datatype `SHMEMX_SIGNED` or `SHMEMX_UNSIGNED`, plus 4 or 8 bytes
+ * @param op as of `shmemx_atomic_fetch_op_nb`: `SHMEMX_SUM` and so on
+ * @param sig_addr symmetric address of the signal, of this PE's copy
+ * @param signal value that the signal is set to, or that is added to it
+ * @param sig_op `SHMEM_SIGNAL_SET` or `SHMEM_SIGNAL_ADD`
+ * @param pe number of the PE: in the team of the context, or in the job if the routine takes no context
+ * @see shmemx_atomic_fetch_op_signal(3) */
+void shmemx_atomic_fetch_op_signal(void *fetch, void *dest, uint64_t value, uint64_t cond, int datatype, int op,
+    uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
+void shmemx_ctx_atomic_fetch_op_signal(shmem_ctx_t ctx, void *fetch, void *dest, uint64_t value, uint64_t cond,
+    int datatype, int op, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe) SHMEMI_END
+
+/** Begin to complete the operations of a context.
+ *
+ * The request is complete when all operations of the context are that were begun before the call: what `shmem_quiet`
+ * waits for. Those that are begun later do not count, though the context is the same.
+ *
+ * `ctx`: the context; of `SHMEM_CTX_INVALID`, nothing is to be completed.
+ * @param request local address that gets the request, for `shmemx_req_wait`
+ * @see shmemx_quiet_nb(3) */
+void shmemx_quiet_nb(shmemx_req_h *request) SHMEMI_END
+void shmemx_ctx_quiet_nb(shmem_ctx_t ctx, shmemx_req_h *request) SHMEMI_END
+
 /** Start the collective of a persistent request.
  * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if persistent
  * @see shmemx_nb(3) */
@@ -1835,6 +1908,14 @@ SHMEMI_PSHMEM(shmemx_getmem_nb)
 SHMEMI_PSHMEM(shmemx_ctx_getmem_nb)
 SHMEMI_PSHMEM(shmemx_atomic_fetch_op_nb)
 SHMEMI_PSHMEM(shmemx_ctx_atomic_fetch_op_nb)
+SHMEMI_PSHMEM(shmemx_getmem_signal)
+SHMEMI_PSHMEM(shmemx_ctx_getmem_signal)
+SHMEMI_PSHMEM(shmemx_getmem_signal_nb)
+SHMEMI_PSHMEM(shmemx_ctx_getmem_signal_nb)
+SHMEMI_PSHMEM(shmemx_atomic_fetch_op_signal)
+SHMEMI_PSHMEM(shmemx_ctx_atomic_fetch_op_signal)
+SHMEMI_PSHMEM(shmemx_quiet_nb)
+SHMEMI_PSHMEM(shmemx_ctx_quiet_nb)
 SHMEMI_PSHMEM(shmemx_req_start)
 SHMEMI_PSHMEM(shmemx_req_startall)
 SHMEMI_PSHMEM(shmemx_req_test)

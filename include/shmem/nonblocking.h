@@ -88,6 +88,20 @@ template <class T> T *of_one_type(T *dest, const T *source);
 #define shmemx_put_nb(...) SHMEMI_WITH_CTX_OR_NOT(__VA_ARGS__)(putmem_nb, __VA_ARGS__)
 #define shmemx_get_nb(...) SHMEMI_WITH_CTX_OR_NOT(__VA_ARGS__)(getmem_nb, __VA_ARGS__)
 
+/* The same with a signal at the source: six arguments and a request, or seven, and before them a context or none. */
+#define SHMEMI_GET_SIGNAL(form, dest, source, nelems, ...)                                         \
+    shmemx_##form(SHMEMI_OF_ONE_TYPE(dest, source), source, (nelems) * sizeof *(dest), __VA_ARGS__)
+#define SHMEMI_CTX_GET_SIGNAL(form, ctx, dest, source, nelems, ...)                                \
+    shmemx_ctx_##form(ctx, SHMEMI_OF_ONE_TYPE(dest, source), source, (nelems) * sizeof *(dest),    \
+                      __VA_ARGS__)
+#define SHMEMI_NINTH(a, b, c, d, e, f, g, h, i, ...) i
+#define shmemx_get_signal(...)                                                                     \
+    SHMEMI_NINTH(__VA_ARGS__, SHMEMI_CTX_GET_SIGNAL, SHMEMI_GET_SIGNAL, 0)(getmem_signal, __VA_ARGS__)
+#define shmemx_get_signal_nb(...)                                                                  \
+    SHMEMI_TENTH(__VA_ARGS__, SHMEMI_CTX_GET_SIGNAL, SHMEMI_GET_SIGNAL, 0)                         \
+    (getmem_signal_nb, __VA_ARGS__)
+#define SHMEMI_TENTH(a, b, c, d, e, f, g, h, i, j, ...) j
+
 /* Atomic operations on integers of 4 and 8 bytes, without a context. */
 #define SHMEMI_FETCH_OP(op, fetch, dest, value, cond, pe, request)                                 \
     shmemx_atomic_fetch_op_nb(SHMEMI_OF_ONE_TYPE(fetch, dest), dest, (uint64_t)(value),            \

@@ -166,6 +166,13 @@ const ROWS: &[Row] = &[
     (&["signal::put_signal", "signal::put_signal_nbi"],
      &[("dest", Symmetric(N)), ("source", Read(N)), ("nelems", Count), ("sig_addr", Symmetric(WORD)),
        ("signal", Value), ("sig_op", SignalOperation), ("pe", Pe)]),
+    (&["signal::get_signal", "signal::get_signal_nb"],
+     &[("dest", Write(N)), ("source", Symmetric(N)), ("nelems", Count), ("sig_addr", Symmetric(WORD)),
+       ("signal", Value), ("sig_op", SignalOperation), ("pe", Pe), ("request", Result(WORD))]),
+    (&["amo::fetch_op_signal"],
+     &[("fetch", Result(HALF)), ("dest", Symmetric(HALF)), ("value", Value), ("cond", Value), ("datatype", Value),
+       ("op", Value), ("sig_addr", Symmetric(WORD)), ("signal", Value), ("sig_op", SignalOperation), ("pe", Pe)]),
+    (&["context::quiet_nb"], &[("request", Result(WORD))]),
     (&["signal::signal_set", "signal::signal_add"],
      &[("sig_addr", Symmetric(WORD)), ("signal", Value), ("pe", Pe)]),
     (&["signal::signal_fetch"], &[("sig_addr", Symmetric(WORD))]),
@@ -482,6 +489,7 @@ pub fn kind(family: &Family) -> Option<&'static str> {
     let function = function(family);
     Some(match function {
         "rma::put" | "rma::put_nbi" | "rma::put_nb" | "rma::p" | "rma::iput" | "rma::ibput" => "Put",
+        "signal::get_signal" | "signal::get_signal_nb" => "Get",
         "rma::get" | "rma::get_nbi" | "rma::get_nb" | "rma::g" | "rma::iget" | "rma::ibget" => "Get",
         _ if function.starts_with("amo::") => "Atomic",
         "signal::put_signal" | "signal::put_signal_nbi" => "PutSignal",
@@ -490,7 +498,7 @@ pub fn kind(family: &Family) -> Option<&'static str> {
         _ if function.starts_with("p2p::wait") => "Wait",
         "signal::signal_fetch" | "lock::test" => "Test",
         _ if function.starts_with("p2p::test") => "Test",
-        "context::quiet" | "context::pe_quiet" => "Quiet",
+        "context::quiet" | "context::pe_quiet" | "context::quiet_nb" => "Quiet",
         "context::fence" => "Fence",
         "lock::set" => "Lock",
         "lock::clear" => "Unlock",
@@ -526,7 +534,7 @@ pub fn kind(family: &Family) -> Option<&'static str> {
 /// The role of the context of the forms that take one.
 pub fn context(family: &Family) -> Role {
     match function(family) {
-        "context::fence" | "context::quiet" | "context::pe_quiet" => ContextOrInvalid,
+        "context::fence" | "context::quiet" | "context::pe_quiet" | "context::quiet_nb" => ContextOrInvalid,
         _ => Context,
     }
 }

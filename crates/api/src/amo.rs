@@ -211,18 +211,55 @@ pub unsafe fn fetch_op_nb(
     pe: c_int,
     request: *mut usize,
 ) {
-    let called = (name, ctx, pe);
+    // SAFETY: the caller's promises.
+    unsafe { request.write(begin((name, ctx, pe), fetch, dest, operands, operation)) }
+}
+
+/// As [`fetch_op_nb`]; instead of a request, this PE's own signal is updated once the result is at `fetch`.
+///
+/// # Safety
+/// As [`fetch_op_nb`]; `sig_addr` is a symmetric address.
+#[allow(clippy::too_many_arguments, reason = "C's signature")]
+pub unsafe fn fetch_op_signal(
+    name: &'static str,
+    ctx: usize,
+    fetch: *mut c_void,
+    dest: *mut c_void,
+    operands: (u64, u64),
+    operation: Option<(usize, Op)>,
+    (sig_addr, signal, sig_op): (*mut u64, u64, c_int),
+    pe: c_int,
+) {
+    let signal = (sig_addr, super::signal::operation(name, sig_op, signal));
+    let rt = runtime::get(name);
     // SAFETY: the caller's promises.
     unsafe {
-        request.write(match operation {
+        let request = begin((name, ctx, pe), fetch, dest, operands, operation);
+        rt.node.transport.follow_by_signal(&rt.call(name, ctx, pe), request, rt.node.me, signal);
+    }
+}
+
+/// # Safety
+/// As [`fetch_op_nb`].
+#[inline(never)] // once for both
+unsafe fn begin(
+    called: Called,
+    fetch: *mut c_void,
+    dest: *mut c_void,
+    operands: (u64, u64),
+    operation: Option<(usize, Op)>,
+) -> usize {
+    // SAFETY: the caller's promises.
+    unsafe {
+        match operation {
             Some((4, op)) => by_request::<u32>(called, fetch.cast(), dest.cast(), op, operands),
             Some((_, op)) => by_request::<u64>(called, fetch.cast(), dest.cast(), op, operands),
             None => fatal(
-                name,
+                called.0,
                 "datatype is to be SHMEMX_SIGNED or SHMEMX_UNSIGNED, plus 4 or 8, and op SHMEMX_SUM, SHMEMX_AND, \
                     SHMEMX_OR, SHMEMX_XOR, SHMEMX_FETCH, SHMEMX_SWAP or SHMEMX_COMPARE_SWAP: pass one of these",
             ),
-        });
+        }
     }
 }
 

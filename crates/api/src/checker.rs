@@ -165,7 +165,7 @@ fn begin(call: &Recorded, rt: &'static Runtime, frame: usize) {
     let place = sites.caller(routine, frame);
     let mut told = CheckedCall { pe, team, ..of((routine, "", place), operation, memory) };
     tell(&mut told, false);
-    if kind == Kind::PutSignal {
+    if signal != 0 {
         tell(&mut CheckedCall { operation: Operation::Signal, at: signal, len: 8, ..told }, false);
     }
     UNDER_WAY.with_borrow_mut(|calls| calls.push(told));

@@ -10,6 +10,7 @@ use ferroshmem_core::constants::{
 use ferroshmem_core::offload;
 use ferroshmem_core::team::Team;
 use ferroshmem_core::transport::Transport;
+use ferroshmem_core::transport::request::COMPLETE;
 use ferroshmem_runtime::{self as runtime, Runtime};
 
 /// A new context of `team`, or if `of_group` of the group that this is the team of; None if the options are not
@@ -136,13 +137,20 @@ pub unsafe fn pe_quiet(name: &'static str, ctx: usize, pes: *const c_int, n: usi
         for i in 0..n {
             // SAFETY: the caller promises that `pes` is valid for `n` elements.
             let call = rt.call(name, ctx, unsafe { *pes.add(i) });
-            Transport::complete_copies_with(&call);
-            if let Some(internode) = rt.node.transport.internode() {
-                let _shown = Transport::show_wait(name);
-                internode.fabric().quiet_pe(call.context, call.pe);
-            }
-            rt.node.transport.connections.quiet();
+            rt.node.transport.quiet_pe(&call);
         }
     }
     order(Ordering::SeqCst);
+}
+
+/// Begins a quiet, of [`quiet`]'s operations.
+///
+/// # Safety
+/// `request` can be written.
+pub unsafe fn quiet_nb(name: &'static str, ctx: usize, request: *mut usize) {
+    let rt = runtime::get(name);
+    order(Ordering::SeqCst);
+    let begun = if valid(name, ctx) { rt.node.transport.quiet_nb(rt.context(name, ctx)) } else { COMPLETE };
+    // SAFETY: the caller promises that the request can be written.
+    unsafe { request.write(begun) };
 }

@@ -9,6 +9,7 @@ pub use ferroshmem_core::memory::Argument;
 use ferroshmem_core::offload;
 use ferroshmem_core::point::Comparison;
 use ferroshmem_core::transport::atomic::{Operation, signal_value};
+use ferroshmem_core::transport::request::COMPLETE;
 use ferroshmem_core::wait::record::Condition;
 use ferroshmem_core::wait::{WaitReason, signals};
 use ferroshmem_fabric::Op;
@@ -17,7 +18,7 @@ use ferroshmem_platform::atomic::Std;
 use ferroshmem_runtime as runtime;
 
 /// The update that `sig_op` stands for.
-fn operation(name: &str, sig_op: c_int, signal: u64) -> Operation<u64> {
+pub(super) fn operation(name: &str, sig_op: c_int, signal: u64) -> Operation<u64> {
     match sig_op {
         SIGNAL_SET => Operation::with(Op::Write, signal),
         SIGNAL_ADD => Operation::with(Op::Add, signal),
@@ -79,6 +80,57 @@ pub unsafe fn put_signal_nbi(
         transport.put_signalled(&call, dest, source, bytes, true);
         transport.update_signal(&call, sig_addr, operation);
     }
+}
+
+/// Copies `bytes` bytes from `source` on PE `pe` to `dest`, then updates the signal there.
+///
+/// # Safety
+/// `dest` is valid for `bytes` bytes; `source` and `sig_addr` are symmetric addresses.
+#[allow(clippy::too_many_arguments, reason = "C's signature")]
+pub unsafe fn get_signal(
+    name: &'static str,
+    ctx: usize,
+    dest: *mut c_void,
+    source: *const c_void,
+    bytes: usize,
+    sig_addr: *mut u64,
+    signal: u64,
+    sig_op: c_int,
+    pe: c_int,
+) {
+    let rt = runtime::get(name);
+    let (call, transport) = (rt.call(name, ctx, pe), &rt.node.transport);
+    let signal = (sig_addr, operation(name, sig_op, signal));
+    // SAFETY: the caller promises that `dest` is valid for `bytes` bytes, and `sig_addr` aligned. The bytes have come:
+    // they are complete.
+    unsafe {
+        transport.get(&call, dest, source, bytes);
+        transport.follow_by_signal(&call, COMPLETE, call.pe, signal);
+    }
+}
+
+/// As [`get_signal`]; complete with the request.
+///
+/// # Safety
+/// As [`get_signal`], until then; `request` can be written.
+#[allow(clippy::too_many_arguments, reason = "C's signature")]
+pub unsafe fn get_signal_nb(
+    name: &'static str,
+    ctx: usize,
+    dest: *mut c_void,
+    source: *const c_void,
+    bytes: usize,
+    sig_addr: *mut u64,
+    signal: u64,
+    sig_op: c_int,
+    pe: c_int,
+    request: *mut usize,
+) {
+    let rt = runtime::get(name);
+    let (call, transport) = (rt.call(name, ctx, pe), &rt.node.transport);
+    let signal = (sig_addr, operation(name, sig_op, signal));
+    // SAFETY: the caller promises that `dest` is valid until the request is complete, and `sig_addr` aligned.
+    unsafe { request.write(transport.get_signal_nb(&call, dest, source, bytes, signal)) }
 }
 
 /// Sets the signal on PE `pe`.

@@ -11,7 +11,7 @@ use ferroshmem_core::job;
 use ferroshmem_core::node::{self, Node};
 use ferroshmem_core::offload::{self, Owner};
 use ferroshmem_core::team::{Team, Teams, out_of_range};
-use ferroshmem_core::transport::{Call, Transport};
+use ferroshmem_core::transport::Call;
 use ferroshmem_fabric as fabric;
 use ferroshmem_message::Messages;
 use ferroshmem_port::names::Names;
@@ -189,10 +189,8 @@ impl Runtime {
         let transport = &self.node.transport;
         offload::complete(&Owner::UNKNOWN);
         transport.quiet_default();
-        if let Some(internode) = transport.internode() {
-            for context in self.contexts.iter() {
-                internode.fabric().quiet(&context.stream);
-            }
+        for context in self.contexts.iter() {
+            transport.quiet(&context.stream);
         }
     }
 
@@ -202,12 +200,7 @@ impl Runtime {
             CTX_INVALID => {}
             CTX_DEFAULT => fatal(routine, "SHMEM_CTX_DEFAULT cannot be destroyed: remove this call"),
             _ => {
-                Transport::complete_copies(&self.contexts.find(routine, context).stream);
-                if let Some(internode) = self.node.transport.internode() {
-                    let stream = &self.contexts.find(routine, context).stream;
-                    internode.fabric().quiet(stream);
-                }
-                self.node.transport.connections.quiet();
+                self.node.transport.quiet(&self.contexts.find(routine, context).stream);
                 self.contexts.destroy(routine, context);
             }
         }

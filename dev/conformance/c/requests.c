@@ -1,5 +1,6 @@
-/* One-sided operations with requests (extension): what is complete when, several at once, beside collectives, freed,
- * left to a quiet, a context's end and shmem_finalize, in several threads, and with PEs that come late. */
+/* One-sided operations with requests or signals (extension): what is complete when, several at once, beside
+ * collectives, freed, left to a quiet, a context's end and shmem_finalize, in several threads, and with PEs that
+ * come late. */
 #include "check.h"
 #include "end_request.h"
 #include "sevens.h"
@@ -190,6 +191,146 @@ static void by_context(void)
     }
 }
 
+/* A signal says to the source that its bytes are read: so it writes others there at once. */
+static void read_signals(shmem_ctx_t ctx, int round)
+{
+    static uint64_t read;
+    shmemx_req_h request, quiet;
+    for (int s = 0; s < N_SIZES; s++, round++) {
+        size_t size = SIZES[s];
+        read = 0;
+        fill(source, size, round);
+        memset(large, 0, size);
+        shmem_barrier_all();
+        if (s % 4 == me % 4)
+            usleep(300);
+        if (s % 3 == 0)
+            shmemx_get_signal(ctx, large, source, size, &read, 7, SHMEM_SIGNAL_SET, to);
+        else
+            shmemx_get_signal_nb(ctx, large, source, size, &read, 7, SHMEM_SIGNAL_ADD, to, &request);
+        if (s % 3 == 2) { /* A quiet completes the signal, too, of whichever call. */
+            shmemx_ctx_quiet_nb(ctx, &quiet);
+            end_request(&quiet, round);
+            CHECK(shmem_uint64_atomic_fetch(&read, to) == 7, "%zu bytes", size);
+        }
+        if (s % 3 == 1 && s % 2)
+            end_request(&request, round);
+        shmem_signal_wait_until(&read, SHMEM_CMP_EQ, 7);
+        memset(source, 0, size);
+        if (s % 3 == 1 && s % 2 == 0)
+            end_request(&request, round + 1);
+        compare(large, size, to, round);
+        shmem_sync_all();
+        if (s % 3 == 2)
+            CHECK(shmemx_req_wait(&request) == 0);
+    }
+    /* Left to a quiet, and to the end of a context. */
+    shmem_ctx_t own;
+    CHECK(shmem_ctx_create(SHMEM_CTX_PRIVATE, &own) == 0);
+    for (int way = 0; way < 2; way++) {
+        read = 0;
+        shmem_barrier_all();
+        for (int i = 0; i < 20; i++) {
+            shmemx_get_signal_nb(own, large + i, source + i, 1, &read, 1, SHMEM_SIGNAL_ADD, to, &request);
+            shmemx_req_free(&request);
+        }
+        if (way == 0)
+            shmem_ctx_quiet(own);
+        else
+            shmem_ctx_destroy(own);
+        CHECK(shmem_uint64_atomic_fetch(&read, to) == 20, "way %d", way);
+        shmem_barrier_all();
+    }
+    shmem_pe_quiet(&to, 1);
+    shmemx_get_signal_nb(large, source, 9, &read, 1, SHMEM_SIGNAL_ADD, to, &request);
+    shmem_pe_quiet(&to, 1);
+    CHECK(shmem_uint64_atomic_fetch(&read, to) == 21);
+    shmem_barrier_all();
+}
+
+/* The results of many atomic operations arrive with one signal. */
+static void fetch_signals(void)
+{
+    static uint64_t arrived;
+    static long words[2];
+    long seen[MANY], last = -1;
+    for (int round = 0; round < 4; round++) {
+        words[0] = words[1] = 0;
+        arrived = 0;
+        shmem_barrier_all();
+        for (int i = 0; i < MANY; i++)
+            shmemx_atomic_fetch_op_signal(&seen[i], &words[0], 1, 0, SHMEMX_SIGNED + sizeof(long), SHMEMX_SUM, &arrived,
+                                          1, SHMEM_SIGNAL_ADD, to);
+        if (round % 2)
+            shmem_quiet();
+        else
+            shmem_signal_wait_until(&arrived, SHMEM_CMP_EQ, MANY);
+        CHECK(arrived == MANY, "%d", (int)arrived);
+        long all = 0;
+        for (int i = 0; i < MANY; i++)
+            all += seen[i];
+        CHECK(all == MANY * (MANY - 1L) / 2, "%ld", all);
+        shmem_barrier_all();
+        CHECK(words[0] == MANY);
+        arrived = 0;
+        shmemx_atomic_fetch_op_signal(&last, &words[1], 5, 0, SHMEMX_SIGNED + sizeof(long), SHMEMX_COMPARE_SWAP,
+                                      &arrived, 3, SHMEM_SIGNAL_SET, 0);
+        shmem_signal_wait_until(&arrived, SHMEM_CMP_EQ, 3);
+        CHECK(last == 0 || last == 5);
+        shmem_barrier_all();
+    }
+}
+
+/* Quiets that do not wait: of a step, while the operations of the next are begun. */
+static void quiets(shmem_ctx_t ctx)
+{
+    enum { STEPS = 24, DEPTH = 3 };
+    static long steps;
+    shmemx_req_h quiet[DEPTH];
+    const size_t part = MOST / DEPTH;
+    steps = 0;
+    for (int k = 0; k < DEPTH; k++)
+        quiet[k] = SHMEMX_REQ_INVALID;
+    shmem_barrier_all();
+    for (int step = 0; step < STEPS + DEPTH; step++) {
+        int k = step % DEPTH, before = step - DEPTH;
+        if (before >= 0) {
+            end_request(&quiet[k], step);
+            /* What is complete comes before what this PE does next, by any context. */
+            shmem_long_atomic_set(&steps, before + 1, to);
+            shmem_long_wait_until(&steps, SHMEM_CMP_GE, before + 1);
+            size_t size = SIZES[before % N_SIZES] / 4;
+            compare(dest + k * part, size, from, before);
+            shmem_sync_all();
+        }
+        if (step < STEPS) {
+            size_t size = SIZES[step % N_SIZES] / 4, at = k * part;
+            fill(source + at, size, step);
+            shmem_sync_all();
+            for (size_t i = 0; i < 5; i++) { /* In parts, the first ones short. */
+                size_t begin = i < 4 ? size / 100 * i : size / 100 * 4, end = i < 4 ? size / 100 * (i + 1) : size;
+                shmem_ctx_putmem_nbi(ctx, dest + at + begin, source + at + begin, end - begin, to);
+            }
+            shmemx_ctx_quiet_nb(ctx, &quiet[k]);
+        }
+    }
+    /* Of nothing, twice, of no context, and left alone. */
+    shmemx_req_h request;
+    shmemx_quiet_nb(&request);
+    shmemx_quiet_nb(&quiet[0]);
+    CHECK(shmemx_req_wait(&quiet[0]) == 0 && shmemx_req_wait(&request) == 0);
+    shmemx_ctx_quiet_nb(SHMEM_CTX_INVALID, &request);
+    CHECK(shmemx_req_test(&request) == 0);
+    for (int i = 0; i < MANY; i++) {
+        shmem_putmem_nbi(dest, source, 8, to);
+        shmemx_quiet_nb(&request);
+        if (i % 2 == 0)
+            shmemx_req_free(&request);
+    }
+    end_request(&request, me);
+    shmem_barrier_all();
+}
+
 /* One PE is late: the others put to it and get from it meanwhile. */
 static void late(void)
 {
@@ -294,6 +435,13 @@ int main(void)
     ATOMICS(unsigned long long);
     many();
     by_context();
+    read_signals(SHMEM_CTX_DEFAULT, 1);
+    fetch_signals();
+    quiets(SHMEM_CTX_DEFAULT);
+    CHECK(shmem_ctx_create(SHMEM_CTX_PRIVATE, &ctx) == 0);
+    read_signals(ctx, 3);
+    quiets(ctx);
+    shmem_ctx_destroy(ctx);
     late();
     one_large();
     pthread_t threads[THREADS];

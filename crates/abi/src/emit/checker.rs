@@ -90,12 +90,14 @@ fn operation(family: &Family) -> &'static str {
         "amo::set" | "amo::inc" | "amo::add" | "amo::and" | "amo::or" | "amo::xor" => "AtomicUpdate",
         _ if function.starts_with("amo::") => "AtomicFetchUpdate",
         "signal::put_signal" | "signal::put_signal_nbi" => "PutSignal",
-        "signal::signal_set" | "signal::signal_add" => "Signal",
+        // Who sees the signal may write to what was read.
+        "signal::get_signal" | "signal::get_signal_nb" | "signal::signal_set" | "signal::signal_add" => "Signal",
         "signal::signal_fetch" => "SignalFetch",
         "signal::signal_wait_until" => "Wait",
         _ if function.starts_with("p2p::wait") => "Wait",
         _ if function.starts_with("p2p::test") => "Test",
-        "context::quiet" | "context::pe_quiet" => "Quiet",
+        // When the request ends is not known here.
+        "context::quiet" | "context::pe_quiet" | "context::quiet_nb" => "Quiet",
         "context::fence" => "Fence",
         "context::destroy" => "DestroyContext",
         "lock::set" => "SetLock",

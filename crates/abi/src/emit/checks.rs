@@ -192,7 +192,8 @@ fn record(family: &Family, parameters: &[(&'static str, Role)]) -> String {
         .map(|(name, _)| format!("{}.addr()", identifier(name)))
         .collect();
     let address = symmetric.first().cloned().unwrap_or_else(|| "0".to_owned());
-    let signal = if kind == "PutSignal" { "sig_addr.addr()" } else { "0" };
+    let has_signal = parameters.iter().any(|(name, _)| *name == "sig_addr");
+    let signal = if has_signal && ["PutSignal", "Get"].contains(&kind) { "sig_addr.addr()" } else { "0" };
     format!(
         "    check::record(&Recorded {{ routine, kind: Kind::{kind}, concerns: {concerns}, bytes: {bytes}, address: \
             {address}, signal: {signal} }});\n"

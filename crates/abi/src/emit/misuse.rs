@@ -140,7 +140,7 @@ fn right(family: &Family, name: &str) -> String {
             ("team::split_list", "pes") => "some_pes",
             ("memory::realloc" | "memory::align", "size") => "64",
             ("team::ptr" | "setup::ptr", "dest") => "block",
-            ("amo::fetch_op_nb", "datatype") => "SHMEMX_SIGNED + 4",
+            ("amo::fetch_op_nb" | "amo::fetch_op_signal", "datatype") => "SHMEMX_SIGNED + 4",
             (_, "datatype") => "SHMEMX_SIGNED + 1",
             ("operators::create", "function") => "do_nothing",
             ("spawn::spawn" | "spawn::spawn_multiple", "config" | "configs" | "config_masks") => "NULL",

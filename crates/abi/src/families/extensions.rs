@@ -169,6 +169,11 @@ pub fn nonblocking() -> Vec<Family> {
 
     const PUT: &str = "void *dest, const void *source, size_t nelems, int pe, shmemx_req_h *request";
 
+    const GET_SIGNAL: &str = "void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, int \
+        sig_op, int pe";
+    const GET_SIGNAL_NB: &str = "void *dest, const void *source, size_t nelems, uint64_t *sig_addr, uint64_t signal, \
+        int sig_op, int pe, shmemx_req_h *request";
+
     let mut all = singles(Status::Extension, &[forms!("_nb", "false"), forms!("_init", "true")].concat());
     all.extend(singles(Status::Extension, &[
         ["shmemx_{ctx}put{T}_nb", "void", PUT,
@@ -178,6 +183,18 @@ pub fn nonblocking() -> Vec<Family> {
         ["shmemx_{ctx}atomic_fetch_op_nb", "void",
          "void *fetch, void *dest, uint64_t value, uint64_t cond, int datatype, int op, int pe, shmemx_req_h *request",
          "amo::fetch_op_nb({n}, {ctx}, fetch, dest, (value, cond), atomic(datatype, op), pe, request)"],
+        ["shmemx_{ctx}get{T}_signal", "void", GET_SIGNAL,
+         "signal::get_signal({n}, {ctx}, dest.cast(), source.cast(), bytes(nelems, {size}), sig_addr, signal, sig_op, \
+            pe)"],
+        ["shmemx_{ctx}get{T}_signal_nb", "void", GET_SIGNAL_NB,
+         "signal::get_signal_nb({n}, {ctx}, dest.cast(), source.cast(), bytes(nelems, {size}), sig_addr, signal, \
+            sig_op, pe, request)"],
+        ["shmemx_{ctx}atomic_fetch_op_signal", "void",
+         "void *fetch, void *dest, uint64_t value, uint64_t cond, int datatype, int op, uint64_t *sig_addr, uint64_t \
+            signal, int sig_op, int pe",
+         "amo::fetch_op_signal({n}, {ctx}, fetch, dest, (value, cond), atomic(datatype, op), (sig_addr, signal, \
+            sig_op), pe)"],
+        ["shmemx_{ctx}quiet_nb", "void", ONE, "context::quiet_nb({n}, {ctx}, request)"],
         ["shmemx_req_start", "void", ONE, "nonblocking::start"],
         ["shmemx_req_startall", "void", SEVERAL, "nonblocking::startall"],
         ["shmemx_req_test", "int", ONE, "nonblocking::test"],

@@ -427,6 +427,28 @@ static void nonblocking(void) {
     check(dest[1] == to + 1, "shmemx_getmem_nb");
     F(shmem_barrier_all)();
     check(all[0] == from + 1 && all[1] == from + 1, "shmemx_putmem_nb");
+    static uint64_t read, fetched;
+    F(shmemx_getmem_signal)(dest, mine, size, &read, 1, SHMEM_SIGNAL_ADD, to);
+    check(dest[0] == to + 1, "shmemx_getmem_signal");
+    F(shmemx_ctx_getmem_signal)(SHMEM_CTX_DEFAULT, &dest[1], mine, size, &read, 1, SHMEM_SIGNAL_ADD, to);
+    F(shmemx_getmem_signal_nb)(&dest[2], mine, size, &read, 1, SHMEM_SIGNAL_ADD, to, &requests[0]);
+    F(shmemx_ctx_getmem_signal_nb)(SHMEM_CTX_DEFAULT, &dest[3], mine, size, &read, 1, SHMEM_SIGNAL_ADD, to,
+                                   &requests[1]);
+    F(shmemx_req_waitall)(2, requests);
+    check(dest[1] == to + 1 && dest[2] == to + 1 && dest[3] == to + 1, "shmemx_getmem_signal_nb");
+    F(shmem_signal_wait_until)(&read, SHMEM_CMP_EQ, 4);
+    check(read == 4, "shmemx_ctx_getmem_signal_nb");
+    F(shmemx_atomic_fetch_op_signal)(&dest[0], &all[1], 0, 0, SHMEMX_SIGNED + sizeof(long), SHMEMX_FETCH, &fetched, 1,
+                                     SHMEM_SIGNAL_ADD, to);
+    F(shmemx_ctx_atomic_fetch_op_signal)(SHMEM_CTX_DEFAULT, &dest[1], &all[1], 0, 0, SHMEMX_SIGNED + sizeof(long),
+                                         SHMEMX_SUM, &fetched, 1, SHMEM_SIGNAL_ADD, to);
+    F(shmem_signal_wait_until)(&fetched, SHMEM_CMP_EQ, 2);
+    check(dest[0] == me + 1 && dest[1] == me + 1, "shmemx_atomic_fetch_op_signal, shmemx_ctx_atomic_fetch_op_signal");
+    F(shmem_barrier_all)();
+    F(shmem_putmem_nbi)(all, &mine[1], size, to);
+    F(shmemx_quiet_nb)(&requests[0]);
+    F(shmemx_ctx_quiet_nb)(SHMEM_CTX_DEFAULT, &requests[1]);
+    check(F(shmemx_req_waitall)(2, requests) == 0, "shmemx_quiet_nb, shmemx_ctx_quiet_nb");
     shmem_free(mine);
     shmem_free(all);
 }

@@ -515,7 +515,7 @@ impl Queues {
 
     /// Makes progress with what no thread waits for.
     pub fn make_progress(&self, node: &'static Node) -> Advance {
-        let mut all = Advance::default();
+        let mut all = node.transport.follow();
         for i in 0.. {
             // Not kept: what waits within an operation makes progress, too.
             let Ok(queue) = self.all.try_lock().map(|all| all.get(i).cloned()) else {

@@ -321,7 +321,22 @@ pub fn complete(owner: &Owner) {
 
 /// Whether the copies of an owner are complete.
 pub fn is_complete(owner: &Owner) -> bool {
-    !has_pending() || !ENGINE.pending.has(owner)
+    !has_pending() || !ENGINE.pending.has(owner, None)
+}
+
+/// Copies so far.
+pub fn begun() -> u32 {
+    ENGINE.pending.begun()
+}
+
+/// Whether those of an owner are complete that are among the first so many copies.
+pub fn is_complete_among(owner: &Owner, first: u32) -> bool {
+    !has_pending() || !ENGINE.pending.has(owner, Some(first))
+}
+
+/// Completes them.
+pub fn complete_among(owner: &Owner, first: u32) {
+    ENGINE.help_until(|| is_complete_among(owner, first));
 }
 
 /// Lends a pool of `threads` threads. `submit` is called by any thread that shares work, and has a thread of the pool
@@ -443,7 +458,7 @@ impl Engine {
     #[cold]
     #[inline(never)]
     fn complete(&self, owner: &Owner) {
-        self.help_until(|| !self.pending.has(owner));
+        self.help_until(|| !self.pending.has(owner, None));
     }
 
     /// Takes chunks, and waits for what helpers have taken, until that is done.

@@ -47,6 +47,8 @@ impl Owner {
 #[derive(Debug)]
 struct Entry {
     owner: Owner,
+    /// Copies so far, with it.
+    number: u32,
     /// It is complete after so many steps.
     steps: u32,
     /// Under `SHMEM_CHECK`, the source of a put.
@@ -66,6 +68,8 @@ pub(super) struct Pending {
     pub slots: [Slot; SLOTS],
     /// By slot. The lock makes one thread alone find a copy complete and give its slot back.
     entries: Mutex<[Option<Entry>; SLOTS]>,
+    /// Copies so far: changed with the lock.
+    begun: AtomicU32,
     /// Whether there may be one. While it is true, inlined fences and quiets call the library.
     any: AtomicBool,
 }
@@ -75,6 +79,7 @@ impl Pending {
         Self {
             slots: [const { Slot::empty() }; SLOTS],
             entries: Mutex::new([const { None }; SLOTS]),
+            begun: AtomicU32::new(0),
             any: AtomicBool::new(false),
         }
     }
@@ -122,7 +127,7 @@ impl Pending {
         if source.is_some() {
             copy.watch();
         }
-        let entry = Entry { owner, steps: count + u32::from(signal.is_some()), source };
+        let entry = Entry { owner, number: 0, steps: count + u32::from(signal.is_some()), source };
         self.enter(entry, |slot| {
             // SAFETY: the slot had no entry, so this thread has it; the caller promises the arrays.
             unsafe { slot.offer_copy(copy, count, signal) };
@@ -132,7 +137,7 @@ impl Pending {
 
     /// Enters a copy, and does `offer` with its slot; None: there is no room.
     #[inline]
-    fn enter<R>(&self, entry: Entry, offer: impl FnOnce(&Slot) -> R) -> Option<R> {
+    fn enter<R>(&self, mut entry: Entry, offer: impl FnOnce(&Slot) -> R) -> Option<R> {
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         if self.any() {
             self.drop_complete(&mut entries);
@@ -140,6 +145,8 @@ impl Pending {
         let at = entries.iter().position(Option::is_none)?;
         // At first, and in one go: helpers begin sooner, and those that poll take the slot's line away.
         let offered = offer(&self.slots[at]);
+        entry.number = self.begun().wrapping_add(1);
+        self.begun.store(entry.number, Ordering::Relaxed);
         entries[at] = Some(entry);
         if !self.any() {
             self.set_any(true);
@@ -147,14 +154,20 @@ impl Pending {
         Some(offered)
     }
 
-    /// Whether copies of an owner are under way.
-    pub(super) fn has(&self, wanted: &Owner) -> bool {
+    /// Copies so far.
+    pub(super) fn begun(&self) -> u32 {
+        self.begun.load(Ordering::Relaxed)
+    }
+
+    /// Whether copies of an owner are under way, of the first so many, if that is said.
+    pub(super) fn has(&self, wanted: &Owner, first: Option<u32>) -> bool {
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         self.drop_complete(&mut entries);
         if self.any() && entries.iter().all(Option::is_none) {
             self.set_any(false);
         }
-        entries.iter().flatten().any(|e| e.owner.is_of(wanted))
+        let is_first = |number: u32| first.is_none_or(|first| number.wrapping_sub(first) as i32 <= 0);
+        entries.iter().flatten().any(|e| e.owner.is_of(wanted) && is_first(e.number))
     }
 
     fn drop_complete(&self, entries: &mut [Option<Entry>; SLOTS]) {

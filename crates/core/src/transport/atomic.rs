@@ -322,6 +322,26 @@ impl Transport {
     /// # Safety
     /// `signal` is aligned.
     pub unsafe fn update_signal(&self, call: &Call<'_>, signal: *mut u64, operation: Operation<u64>) {
+        // SAFETY: the caller promises that `signal` is aligned.
+        unsafe { self.signal_after(call, signal, operation, true) }
+    }
+
+    /// Updates a signal after what is complete, as [`update_signal`](Self::update_signal) does.
+    ///
+    /// # Safety
+    /// As there.
+    #[cold]
+    pub(super) unsafe fn post_signal(&self, call: &Call<'_>, signal: *mut u64, operation: Operation<u64>) {
+        // SAFETY: the caller promises that `signal` is aligned.
+        unsafe { self.signal_after(call, signal, operation, false) }
+    }
+
+    /// As these two; `puts`: what the call has put comes before.
+    ///
+    /// # Safety
+    /// As for them.
+    #[inline]
+    unsafe fn signal_after(&self, call: &Call<'_>, signal: *mut u64, operation: Operation<u64>, puts: bool) {
         let (addr, bytes) = (signal.cast::<c_void>(), size_of::<u64>());
         match self.locate_atomic(call, "sig_addr", addr, bytes) {
             Location::Local(at) => {
@@ -333,7 +353,9 @@ impl Transport {
             }
             Location::Remote(to) => {
                 // What the same call has put arrives first.
-                to.fabric.fence(to.context);
+                if puts {
+                    to.fabric.fence(to.context);
+                }
                 to.fabric.post(to.context, to.at, operation.for_fabric());
             }
         }

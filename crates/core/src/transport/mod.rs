@@ -266,6 +266,26 @@ impl Transport {
         if let Some(internode) = self.internode {
             internode.fabric().quiet(context);
         }
+        if self.requests.have_sequels() {
+            self.follow();
+            if let Some(internode) = self.internode {
+                internode.fabric().quiet(context);
+            }
+        }
+        self.connections.quiet();
+    }
+
+    /// Completes the operations of the call's context to its PE.
+    pub fn quiet_pe(&self, call: &Call<'_>) {
+        offload::complete(&call.owner());
+        if let Some(internode) = self.internode {
+            let _shown = call.show_wait();
+            internode.fabric().quiet_pe(call.context, call.pe);
+            if self.requests.have_sequels() {
+                self.follow();
+                internode.fabric().quiet_pe(call.context, call.pe);
+            }
+        }
         self.connections.quiet();
     }
 
@@ -275,11 +295,6 @@ impl Transport {
         if offload::has_pending() {
             offload::complete(&Owner { context: ptr::from_ref(context).addr(), ..Owner::UNKNOWN });
         }
-    }
-
-    /// Completes those of the call's context to or from its PE.
-    pub fn complete_copies_with(call: &Call<'_>) {
-        offload::complete(&call.owner());
     }
 
     /// Whether PEs of other nodes access this PE's memory.

@@ -261,19 +261,27 @@ impl Transport {
         dest: *mut c_void,
         source: *const c_void,
         bytes: usize,
-        (signal, operation): (*mut u64, Operation<u64>),
+        signal: (*mut u64, Operation<u64>),
     ) -> bool {
-        let Some(sleepers) = self.signals_of(call.pe) else {
-            return false;
-        };
         let to = self.locate(call, "dest", dest, bytes);
-        let word = self.locate_atomic(call, "sig_addr", signal.cast(), size_of::<u64>());
-        let (Location::Local(dest), Location::Local(word)) = (to, word) else {
+        let (Location::Local(dest), Some(signal)) = (to, self.signal_of_helpers(call, signal)) else {
             return false;
         };
-        let signal = Signal { word: word.cast(), value: operation.operand(), adds: operation.adds(), sleepers };
         // SAFETY: `locate` has found `dest` mapped; the caller promises the rest.
         unsafe { offload::queue(call.putting(), dest, source.cast(), bytes, Some(signal)) }
+    }
+
+    /// The update of a signal of PE `call.pe` that helpers make; None: they cannot.
+    pub(super) fn signal_of_helpers(
+        &self,
+        call: &Call<'_>,
+        (signal, operation): (*mut u64, Operation<u64>),
+    ) -> Option<Signal> {
+        let sleepers = self.signals_of(call.pe)?;
+        let Location::Local(word) = self.locate_atomic(call, "sig_addr", signal.cast(), size_of::<u64>()) else {
+            return None;
+        };
+        Some(Signal { word: word.cast(), value: operation.operand(), adds: operation.adds(), sleepers })
     }
 
     /// Copies `bytes` bytes from PE `call.pe`'s copy of `source` to `dest`, complete on return.

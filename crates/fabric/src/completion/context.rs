@@ -33,8 +33,10 @@ unsafe impl Sync for Context {}
 /// What of a context is under way.
 #[derive(Default)]
 pub(crate) struct ContextCounters<A: Atomics = Std> {
-    /// Operations that are not complete.
-    all: A::Usize,
+    /// Operations that are not complete: of even phases, and of odd ones.
+    all: [A::Usize; 2],
+    /// The phase of operations that begin: a quiet that does not wait ends it, if all of the one before are complete.
+    phase: A::U32,
     /// Fences so far.
     fences: AtomicU32,
     /// An [`Aggregation`].
@@ -117,18 +119,55 @@ impl Context {
 
 impl<A: Atomics> ContextCounters<A> {
     pub(crate) fn in_flight(&self) -> usize {
-        self.all.load(Acquire)
+        self.in_flight_of(0).wrapping_add(self.in_flight_of(1))
     }
 
-    pub(crate) fn begin(&self, peer: &PeerCounters<A>, write: bool) {
-        self.all.fetch_add(1, Relaxed);
+    /// Those of a phase that are not complete, and of others with as many over.
+    fn in_flight_of(&self, phase: u32) -> usize {
+        self.all[phase as usize % 2].load(Acquire)
+    }
+
+    /// Whether operations that begin are of an odd phase.
+    #[inline]
+    pub(crate) fn is_odd(&self) -> bool {
+        self.phase.load(Relaxed) % 2 == 1
+    }
+
+    /// Ends the phase, if it can end now; its number, for [`is_quiet`](Self::is_quiet).
+    pub(crate) fn end_phase(&self) -> u32 {
+        let phase = self.phase.load(Acquire);
+        self.is_quiet(phase);
+        phase
+    }
+
+    /// Whether all operations that began in a phase, and those before, are complete; acquires what they have written.
+    ///
+    /// A phase ends when all of the one before are complete: so each of two counters has those of one phase. A thread
+    /// may count an operation in a phase that another one has just ended. What comes to be counted there in its place
+    /// does not begin before the operation is complete.
+    pub(crate) fn is_quiet(&self, phase: u32) -> bool {
+        let mut now = self.phase.load(Acquire);
+        if now == phase && self.in_flight_of(now.wrapping_add(1)) == 0 {
+            let next = |now: u32| (now == phase).then_some(now.wrapping_add(1));
+            _ = self.phase.fetch_update(AcqRel, Acquire, next);
+            now = self.phase.load(Acquire);
+        }
+        match now.wrapping_sub(phase) {
+            0 => false,
+            1 => self.in_flight_of(phase) == 0,
+            _ => true,
+        }
+    }
+
+    pub(crate) fn begin(&self, peer: &PeerCounters<A>, write: bool, is_odd: bool) {
+        self.all[usize::from(is_odd)].fetch_add(1, Relaxed);
         peer.kind(write).fetch_add(1, Relaxed);
     }
 
     /// The operation is complete. Nothing of the context may be touched afterwards.
-    pub(crate) fn end(&self, peer: &PeerCounters<A>, write: bool) {
+    pub(crate) fn end(&self, peer: &PeerCounters<A>, write: bool, is_odd: bool) {
         peer.kind(write).fetch_sub(1, Release);
-        self.all.fetch_sub(1, Release);
+        self.all[usize::from(is_odd)].fetch_sub(1, Release);
     }
 }
 
@@ -240,22 +279,52 @@ mod tests {
     use super::*;
     use crate::Loom;
 
+    #[test]
+    fn a_quiet_is_of_the_operations_before_it() {
+        let (all, peer) = <(ContextCounters, PeerCounters)>::default();
+        let begin = || {
+            let is_odd = all.is_odd();
+            all.begin(&peer, true, is_odd);
+            is_odd
+        };
+        let first = begin();
+        let one = all.end_phase();
+        assert!(!all.is_quiet(one));
+        // The phase of the second cannot end before the first is complete: so the third is of it, too.
+        let second = begin();
+        let two = all.end_phase();
+        let third = begin();
+        all.end(&peer, true, first);
+        assert!(all.is_quiet(one) && !all.is_quiet(two));
+        let fourth = begin();
+        all.end(&peer, true, second);
+        assert!(!all.is_quiet(two));
+        all.end(&peer, true, third);
+        assert!(all.is_quiet(two) && all.is_quiet(one));
+        assert_eq!(all.in_flight(), 1);
+        let three = all.end_phase();
+        assert!(!all.is_quiet(three));
+        all.end(&peer, true, fourth);
+        assert!(all.is_quiet(three) && all.in_flight() == 0);
+    }
+
     /// Who finds none under way, of a context or to a PE, finds what each operation has written.
     #[test]
     fn operations_of_a_context_end_behind_what_they_write() {
         type Counters = (ContextCounters<Loom>, PeerCounters<Loom>);
-        let ended: [fn(&Counters) -> bool; 2] = [|(all, _)| all.in_flight() == 0, |(_, peer)| peer.in_flight() == 0];
+        let ended: [fn(&Counters) -> bool; 3] =
+            [|(all, _)| all.in_flight() == 0, |(_, peer)| peer.in_flight() == 0, |(all, _)| all.is_quiet(0)];
         for has_ended in ended {
             loom::model(move || {
                 let shared = Arc::new((Counters::default(), <[atomic::AtomicU32; 2]>::default()));
                 let ((all, peer), written) = &*shared;
                 let operations = [false, true].map(|write| {
-                    all.begin(peer, write);
+                    all.begin(peer, write, write);
                     let shared = shared.clone();
                     thread::spawn(move || {
                         let ((all, peer), written) = &*shared;
                         written[usize::from(write)].store(1, Relaxed);
-                        all.end(peer, write);
+                        all.end(peer, write, write);
                     })
                 });
                 if has_ended(&shared.0) {

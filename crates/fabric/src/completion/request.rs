@@ -51,8 +51,8 @@ impl CopyOut {
 /// What counts an operation down when it is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CompletionCounter {
-    /// The counters of its context, and whether the operation is a write.
-    Context { context: NonNull<ContextCounters>, peer: NonNull<PeerCounters>, write: bool },
+    /// The counters of its context, whether the operation is a write, and whether the context's phase is odd.
+    Context { context: NonNull<ContextCounters>, peer: NonNull<PeerCounters>, write: bool, is_odd: bool },
     /// The count of a thread that waits.
     Thread(NonNull<AtomicUsize>),
     /// The count of an operation's own, and the counters of its context.
@@ -61,7 +61,8 @@ pub(crate) enum CompletionCounter {
 
 impl CompletionCounter {
     pub(crate) fn context(context: &ContextCounters, peer: &PeerCounters, write: bool) -> CompletionCounter {
-        CompletionCounter::Context { context: context.into(), peer: peer.into(), write }
+        let is_odd = context.is_odd();
+        CompletionCounter::Context { context: context.into(), peer: peer.into(), write, is_odd }
     }
 
     /// The operation begins.
@@ -69,7 +70,9 @@ impl CompletionCounter {
         // SAFETY: the thread that begins an operation has references to its counters.
         unsafe {
             match self {
-                CompletionCounter::Context { context, peer, write } => context.as_ref().begin(peer.as_ref(), write),
+                CompletionCounter::Context { context, peer, write, is_odd } => {
+                    context.as_ref().begin(peer.as_ref(), write, is_odd);
+                }
                 CompletionCounter::Thread(pending) => {
                     pending.as_ref().fetch_add(1, Relaxed);
                 }
@@ -84,9 +87,9 @@ impl CompletionCounter {
     /// It began with these counters, and ends once.
     pub(crate) unsafe fn end(self) {
         match self {
-            CompletionCounter::Context { context, peer, write } => {
+            CompletionCounter::Context { context, peer, write, is_odd } => {
                 // SAFETY: a context's counters stay while it has operations under way.
-                unsafe { context.as_ref().end(peer.as_ref(), write) }
+                unsafe { context.as_ref().end(peer.as_ref(), write, is_odd) }
             }
             // SAFETY: the thread waits until its count is 0; the count is not touched afterwards.
             CompletionCounter::Thread(pending) => unsafe {

@@ -69,7 +69,7 @@ impl<A: Atomics> Tracked<A> {
     }
 
     /// All parts are issued.
-    pub(crate) fn issued(&self) {
+    pub fn issued(&self) {
         self.state.fetch_sub(1, Release);
     }
 

@@ -48,6 +48,26 @@ impl Fabric {
         tracked.issued();
     }
 
+    /// Begins a quiet of a context: a number for [`test_quiet`](Self::test_quiet).
+    pub fn begin_quiet(&self, context: &Context) -> u32 {
+        let context = context.counters();
+        self.rma.drained_issuer(context);
+        self.rma.progress.hand_over(context);
+        context.end_phase()
+    }
+
+    /// Whether all operations are complete that the context had at a [`begin_quiet`](Self::begin_quiet); makes progress
+    /// with them.
+    pub fn test_quiet(&self, context: &Context, number: u32) -> bool {
+        let (counters, progress) = (context.counters(), &self.rma.progress);
+        let is_complete = || counters.is_quiet(number) || self.is_shut_down();
+        is_complete() || {
+            progress.poll_at(self.rma.opened_issuer(counters));
+            progress.hand_over(counters);
+            is_complete()
+        }
+    }
+
     /// Whether an operation is complete; makes progress with it.
     pub fn test_tracked(&self, tracked: &Tracked, number: u32) -> bool {
         let is_complete = || tracked.is_complete(number) || self.is_shut_down();

@@ -182,6 +182,7 @@ static void summarise(int coverage, int steps)
     own_calls[0] = calls;
     own_calls[1] = (long)(compared >> 20);
     F(shmem_barrier_all)();
+    check_signals();
     F(shmem_uchar_or_reduce)(SHMEM_TEAM_WORLD, any, mine, COUNT);
     F(shmem_long_sum_reduce)(SHMEM_TEAM_WORLD, all_calls, own_calls, 2);
     int different = 0;

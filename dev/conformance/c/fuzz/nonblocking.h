@@ -300,8 +300,33 @@ static void end(const struct op *op)
     }
 }
 
+/* Signals of PEs whose memory was read, and of this PE's results; how many each is to have. */
+static uint64_t read_signal, result_signal;
+static long signals_to[MOST_PES], signals_of_all[MOST_PES], results;
+
+static void get_with_signal(const struct op *op, size_t bytes, shmemx_req_h *request)
+{
+    const struct arguments *a = &op->a;
+    const struct routine *r = op->routine;
+    shmem_team_t team;
+    int pe = a->pe, add = SHMEM_SIGNAL_ADD, waits = completes_at_once(r, op->number);
+    *request = SHMEMX_REQ_INVALID;
+    if (r->has_ctx && (shmem_ctx_get_team)(a->ctx, &team) == 0)
+        pe = (shmem_team_translate_pe)(team, a->pe, SHMEM_TEAM_WORLD);
+    if (r->has_ctx && waits)
+        (shmemx_ctx_getmem_signal)(a->ctx, a->dest, a->source, bytes, &read_signal, 1, add, a->pe);
+    else if (r->has_ctx)
+        (shmemx_ctx_getmem_signal_nb)(a->ctx, a->dest, a->source, bytes, &read_signal, 1, add, a->pe, request);
+    else if (waits)
+        (shmemx_getmem_signal)(a->dest, a->source, bytes, &read_signal, 1, add, a->pe);
+    else
+        (shmemx_getmem_signal_nb)(a->dest, a->source, bytes, &read_signal, 1, add, a->pe, request);
+    __atomic_fetch_add(&signals_to[pe], 1, __ATOMIC_RELAXED);
+}
+
 /* Performs every second non-blocking put, get and fetch by a request: one that is complete on return, or that is
- * freed, so that a quiet completes the operation. Whether it has. */
+ * freed, so that a quiet completes the operation; some with a signal, or with a quiet that has a request. Whether it
+ * has. */
 static int call_by_request(const struct op *op)
 {
     const struct arguments *a = &op->a;
@@ -309,29 +334,56 @@ static int call_by_request(const struct op *op)
     size_t bytes = a->nelems * (size_t)r->size;
     shmemx_req_h request;
     int fetch = requested_operator(r), type = (r->class == SIGNED ? SHMEMX_SIGNED : SHMEMX_UNSIGNED) + r->size;
+    int by_signal = op->number % 8 > 3;
     if (op->number % 4 > 1 || !(is_nbi(r->kind) || fetch >= 0))
         return 0;
     if (fetch >= 0) {
         uint64_t value = 0, cond = 0;
         memcpy(&value, a->value, (size_t)r->size);
         memcpy(&cond, a->cond, (size_t)r->size);
-        if (r->has_ctx)
+        if (by_signal) {
+            if (r->has_ctx)
+                (shmemx_ctx_atomic_fetch_op_signal)(a->ctx, a->fetch, a->dest, value, cond, type, fetch,
+                                                    &result_signal, 1, SHMEM_SIGNAL_ADD, a->pe);
+            else
+                (shmemx_atomic_fetch_op_signal)(a->fetch, a->dest, value, cond, type, fetch, &result_signal, 1,
+                                                SHMEM_SIGNAL_ADD, a->pe);
+            __atomic_fetch_add(&results, 1, __ATOMIC_RELAXED);
+            request = SHMEMX_REQ_INVALID;
+        } else if (r->has_ctx)
             (shmemx_ctx_atomic_fetch_op_nb)(a->ctx, a->fetch, a->dest, value, cond, type, fetch, a->pe, &request);
         else
             (shmemx_atomic_fetch_op_nb)(a->fetch, a->dest, value, cond, type, fetch, a->pe, &request);
     } else if (r->has_ctx && r->kind == KIND_PUT_NBI)
         (shmemx_ctx_putmem_nb)(a->ctx, a->dest, a->source, bytes, a->pe, &request);
+    else if (r->kind != KIND_PUT_NBI && by_signal)
+        get_with_signal(op, bytes, &request);
     else if (r->has_ctx)
         (shmemx_ctx_getmem_nb)(a->ctx, a->dest, a->source, bytes, a->pe, &request);
     else if (r->kind == KIND_PUT_NBI)
         (shmemx_putmem_nb)(a->dest, a->source, bytes, a->pe, &request);
     else
         (shmemx_getmem_nb)(a->dest, a->source, bytes, a->pe, &request);
-    if (completes_at_once(r, op->number))
-        (shmemx_req_wait)(&request);
-    else
+    if (!completes_at_once(r, op->number)) {
         (shmemx_req_free)(&request);
+        return 1;
+    }
+    if (by_signal && r->has_ctx)
+        (shmemx_ctx_quiet_nb)(a->ctx, &request);
+    else if (by_signal)
+        (shmemx_quiet_nb)(&request);
+    (shmemx_req_wait)(&request);
     return 1;
+}
+
+/* After a barrier: each PE's signals say how often it was read, and how many results it has had. */
+static void check_signals(void)
+{
+    (shmem_long_sum_reduce)(SHMEM_TEAM_WORLD, signals_of_all, signals_to, MOST_PES);
+    if (read_signal != (uint64_t)signals_of_all[me])
+        differs(0, "%d signals of gets, and not %ld", (int)read_signal, signals_of_all[me]);
+    if (result_signal != (uint64_t)results)
+        differs(0, "%d signals of results, and not %ld", (int)result_signal, results);
 }
 
 /* Ends some of the requests of a thread of a PE, in any order. */
