@@ -3,6 +3,7 @@
 //! ```text
 //! offset 0          Header                      one page, written by the launcher
 //! EXPORTS           Exports                     what PEs of other jobs may import, by name
+//! FAILURES          Failures                    which PEs of a resilient job have failed
 //! LOCALITIES        u32 × n_pes                 on which socket each PE runs
 //! pe_block(0)       PeBlock × n_pes             who is where, what it waits for
 //! slots_offset      TeamSlot × n_pes × teams    team-major: the world team first, each team's shadow after it
@@ -28,6 +29,7 @@ mod checked;
 mod counters;
 mod declaration;
 mod exports;
+mod failures;
 mod header;
 pub mod inbox;
 mod mailbox;
@@ -43,13 +45,14 @@ pub use checked::{CheckedCall, CheckedLibrary, Text};
 pub use counters::{Count, Counter, Counters};
 pub use declaration::{DECLARATION_BYTES, DeclarationWords};
 pub use exports::{EXPORT_NAME, ExportError, Exported, ExportedObject, Exports, MAX_EXPORTS};
+pub use failures::{Failures, MAX_FAILURES};
 pub use ferroshmem_tuning::{FLAG_BYTES, RING_BYTES, RING_ENTRIES, SHORT_RING_ENTRIES};
 pub use header::{ConnectionState, Header};
 pub use mailbox::{
     MESSAGE_BYTES, Mailbox, MailboxPage, RENDEZVOUS_BUFFERS, RENDEZVOUS_BYTES, RENDEZVOUS_TEAMS, RendezvousBuffer,
     RendezvousBuffers, StatusArea, TaggedLine, TeamMailbox,
 };
-pub use offsets::{EXPORTS, LOCALITIES, Offsets, REFUSED, STREAM_AREA};
+pub use offsets::{EXPORTS, FAILURES, LOCALITIES, Offsets, REFUSED, STREAM_AREA};
 pub use operation::Operation;
 pub use pe_block::{PeBlock, PeState, SHOWN_LOCKS, SignalLine, THREAD_MULTIPLE, TeamIds};
 pub use team_slot::{

@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicU32;
 use ferroshmem_platform::mapping::HUGE_PAGE;
 
 use crate::exports::Exports;
+use crate::failures::Failures;
 use crate::inbox::Inbox;
 use crate::mailbox::Mailbox;
 use crate::pe_block::PeBlock;
@@ -18,8 +19,11 @@ pub const EXPORTS: usize = 4096;
 /// version, behind the header: such a PE is mostly of another one, and knows no other part of the memory.
 pub const REFUSED: usize = EXPORTS - size_of::<AtomicU32>();
 
+/// Offset of [`Failures`].
+pub const FAILURES: usize = EXPORTS + size_of::<Exports>();
+
 /// Offset of the words that say where PEs run ([`Locality`](ferroshmem_platform::socket::Locality)).
-pub const LOCALITIES: usize = EXPORTS + size_of::<Exports>();
+pub const LOCALITIES: usize = FAILURES + size_of::<Failures>();
 
 /// Bytes of a PE's memory for streams, of which those exist that are used.
 pub const STREAM_AREA: usize = 256 << 20;

@@ -25,6 +25,8 @@ pub enum PeState {
     Reported = 3,
     /// Called `shmem_global_exit`.
     GlobalExit = 4,
+    /// Has ended, and its job goes on without it.
+    Failed = 5,
 }
 
 impl PeState {
@@ -35,6 +37,7 @@ impl PeState {
             2 => Self::Finalized,
             3 => Self::Reported,
             4 => Self::GlobalExit,
+            5 => Self::Failed,
             _ => Self::Started,
         }
     }
@@ -57,6 +60,8 @@ pub struct PeBlock {
     pub debugger_has_ended: AtomicU32,
     /// What the PE has counted of its calls.
     pub counters: Counters,
+    /// How many processes had this number before, and failed.
+    pub restarts: AtomicU32,
     /// Digest of the layout of this PE's globals, 0 if it has none that are symmetric.
     pub image: AtomicU64,
     /// Bytes of globals.

@@ -131,6 +131,8 @@ pub struct OwnLine {
     pub epoch: AtomicU32,
     /// Digest of the arguments of the collective entered last (`SHMEM_CHECK=1`).
     pub call: [AtomicU64; 6],
+    /// What the owner says in an agreement of a resilient job: its number, and the value.
+    pub said: AtomicU64,
 }
 
 /// A word for the other members (element counts of `collect`, ids of new teams).
@@ -162,6 +164,8 @@ pub struct GatheringLine {
     pub call: AtomicU64,
     /// The words of the members that have arrived, combined; zero between barriers.
     pub combined: [AtomicU64; 4],
+    /// In a resilient job: the last agreement, with its number.
+    pub agreed: AtomicU64,
 }
 
 /// Flags of the central barrier: futex words that show an epoch.

@@ -16,7 +16,9 @@ use ferroshmem_tuning::{CopySizes, Tuning};
 use super::part;
 use super::plan::{MIN_STRIDE, Plan};
 use ferroshmem_layout::inbox::Inbox;
-use ferroshmem_layout::{EXPORTS, Exports, Header, MAGIC, Offsets, PeBlock, REFUSED, TeamSlot, VERSION};
+use ferroshmem_layout::{
+    EXPORTS, Exports, FAILURES, Failures, Header, MAGIC, Offsets, PeBlock, REFUSED, TeamSlot, VERSION,
+};
 
 /// A mapped control part. Lives until the process ends: PEs may wait in it at any time.
 #[derive(Debug, Clone, Copy)]
@@ -219,6 +221,11 @@ impl Control {
     pub fn inbox(&self, pe: usize) -> &'static Inbox {
         debug_assert!(pe < self.n_pes());
         self.at(self.offsets.inbox(pe))
+    }
+
+    /// Which PEs have failed.
+    pub fn failures(&self) -> &'static Failures {
+        self.at(FAILURES)
     }
 
     /// What PEs of other jobs may import.
