@@ -108,6 +108,10 @@
 #define SHMEMX_GROUP_DISCONNECTED 1
 #define SHMEMX_GROUP_FAILED 2
 
+/* State of a PE: shmemx_pe_state */
+#define SHMEMX_PE_ALIVE 0
+#define SHMEMX_PE_FAILED 1
+
 /* Kinds of routines that are counted: all of them first */
 #define SHMEMX_COUNTER_ALL 0
 #define SHMEMX_COUNTER_PUT 1
@@ -362,6 +366,46 @@ void shmemx_kernel_register(shmemx_kernel_t *kernel);
  * @return 0 or an address; -1 or a null pointer on errors.
  * @see shmemx_export(3) */
 void *shmemx_import(shmemx_group_t group, const char *name, size_t size);
+
+/* Jobs that go on without PEs that fail */
+
+/** From now on, a PE that fails does not end the job.
+ * @return 0, or -1 where a failure ends the job all the same.
+ * @see shmemx_resilient(3) */
+int shmemx_resilient(void);
+
+/** Find the variable that counts the PEs that have failed.
+ * @return the address of a counter that only grows.
+ * @see shmemx_resilient(3) */
+uint64_t *shmemx_failures(void);
+
+/** Say whether a PE has failed.
+ * @param pe number of a PE of the job
+ * @return `SHMEMX_PE_ALIVE` or `SHMEMX_PE_FAILED`.
+ * @see shmemx_resilient(3) */
+int shmemx_pe_state(int pe);
+
+/** List the PEs of a team that have failed.
+ * @param team a team of PEs of the job
+ * @param pes local array for the numbers, in the team, of PEs that have failed
+ * @param npes elements of `pes`
+ * @return how many have failed, which may be more than `npes`; -1 for `SHMEM_TEAM_INVALID`.
+ * @see shmemx_resilient(3) */
+int shmemx_team_failed(shmem_team_t team, int *pes, int npes);
+
+/** Agree with the PEs of a team that are left.
+ * @param team a team of PEs of the job
+ * @param value local address of this PE's value, then of all values combined by bitwise and
+ * @return how many have failed, the same on all PEs; -1 for `SHMEM_TEAM_INVALID`.
+ * @see shmemx_resilient(3) */
+int shmemx_team_agree(shmem_team_t team, int *value);
+
+/** Make a team of those that are left.
+ * @param team a team of PEs of the job
+ * @param new_team local address for the team of the PEs that are left
+ * @return 0; -1 and `SHMEM_TEAM_INVALID` if there are too many teams.
+ * @see shmemx_resilient(3) */
+int shmemx_team_shrink(shmem_team_t team, shmem_team_t *new_team);
 
 /* Jobs that connect */
 
@@ -1822,6 +1866,12 @@ SHMEMI_PSHMEM(shmemx_kernel_wait)
 SHMEMI_PSHMEM(shmemx_kernel_serve)
 SHMEMI_PSHMEM(shmemx_kernel_register)
 SHMEMI_PSHMEM(shmemx_import)
+SHMEMI_PSHMEM(shmemx_resilient)
+SHMEMI_PSHMEM(shmemx_failures)
+SHMEMI_PSHMEM(shmemx_pe_state)
+SHMEMI_PSHMEM(shmemx_team_failed)
+SHMEMI_PSHMEM(shmemx_team_agree)
+SHMEMI_PSHMEM(shmemx_team_shrink)
 SHMEMI_PSHMEM(shmemx_port_open)
 SHMEMI_PSHMEM(shmemx_port_close)
 SHMEMI_PSHMEM(shmemx_port_publish)

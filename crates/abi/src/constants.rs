@@ -223,6 +223,10 @@ pub const EXTENSIONS: &[Section] = &[
         ],
     },
     Section {
+        title: "State of a PE: shmemx_pe_state",
+        constants: &[c("SHMEMX_PE_ALIVE", "0", "c_int"), c("SHMEMX_PE_FAILED", "1", "c_int")],
+    },
+    Section {
         title: "Kinds of routines that are counted: all of them first",
         constants: &[
             c("SHMEMX_COUNTER_ALL", "0", "c_int"),

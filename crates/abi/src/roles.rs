@@ -291,6 +291,11 @@ const ROWS: &[Row] = &[
     (&["spawn::spawn_multiple"],
      &[("team", TeamOrInvalid), ("PE_root", Value), ("count", Value), ("commands", Value), ("npes", Value),
        ("configs", Value), ("config_masks", Value), ("children", Result(WORD))]),
+    (&["resilience::pe_state"], &[("pe", Value)]),
+    (&["resilience::team_failed"],
+     &[("team", TeamOrInvalid), ("pes", Write(ElementsOf(4, "npes"))), ("npes", IntCount)]),
+    (&["resilience::team_agree"], &[("team", TeamOrInvalid), ("value", Result(Bytes(4)))]),
+    (&["resilience::team_shrink"], &[("team", TeamOrInvalid), ("new_team", Result(WORD))]),
     (&["port::open", "port::close"], &[("port", Value)]),
     (&["port::publish"], &[("name", Value), ("port", Value)]),
     (&["port::unpublish"], &[("name", Value)]),
@@ -444,7 +449,8 @@ const ROWS: &[Row] = &[
     (&["_ = dest"], &[("dest", Value)]),
     (&[""], &[("level", Value)]),
     (&["collective::barrier_all", "collective::sync_all", "{ startup::prepare(); setup::init",
-       "setup::finalize", "setup::my_pe", "setup::n_pes", "handles::parents", "kernels::serve", "{}"], &[]),
+       "setup::finalize", "setup::my_pe", "setup::n_pes", "handles::parents", "kernels::serve",
+       "resilience::resilient", "resilience::failures", "{}"], &[]),
 ];
 
 /// The function of the runtime that a family's body calls.
@@ -524,6 +530,8 @@ pub fn kind(family: &Family) -> Option<&'static str> {
         _ if function.starts_with("memory::") => "Allocate",
         "team::destroy" | "context::create" | "context::destroy" | "team::create_ctx" => "Other",
         _ if function.starts_with("team::split_") => "Other",
+        "resilience::team_agree" => "Barrier",
+        "resilience::resilient" | "resilience::team_shrink" => "Other",
         _ if ["space::", "spawn::", "port::", "group::", "neighbor::"].iter().any(|p| function.starts_with(p)) => {
             "Other"
         }

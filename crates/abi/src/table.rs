@@ -36,6 +36,7 @@ pub fn chapters() -> Vec<Chapter> {
         extension("splits", "Teams of any PEs", families::extensions::teams()),
         extension("threads", "Threads that help", families::extensions::threads()),
         extension("spawn", "Jobs that grow", families::extensions::spawn()),
+        extension("resilience", "Jobs that go on without PEs that fail", families::extensions::resilience()),
         extension("ports", "Jobs that connect", families::extensions::ports()),
         extension("groups", "Collectives between groups", families::group::all()),
         extension("mpi_collectives", "Collectives of MPI", families::extensions::collectives()),

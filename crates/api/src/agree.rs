@@ -1,8 +1,8 @@
 //! A synchronisation of a team at which its members say what they are about, for callers whose
 //! memory safety rests on all of them being about the same.
 
-use ferroshmem_core::connection::Connection;
 use ferroshmem_core::group::Group;
+use ferroshmem_core::team::Fragile;
 use ferroshmem_runtime as runtime;
 
 /// Another member was about something else.
@@ -57,9 +57,8 @@ pub(crate) fn agree_in(group: &Group<'_>, say: u64) -> Result<(), Difference> {
     })
 }
 
-/// Whether the team is that of a group that has failed.
+/// Whether the team is that of a group that has failed, or a member of it has failed in a resilient job.
 pub fn has_failed(name: &'static str, team: usize) -> bool {
     let team = runtime::get(name).teams.find(name, team);
-    let connection = team.and_then(|team| team.connection.as_deref());
-    connection.is_some_and(Connection::has_failed)
+    team.and_then(|team| team.fragile.get()).is_some_and(Fragile::has_failed)
 }

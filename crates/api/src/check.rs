@@ -58,7 +58,7 @@ impl Concerns {
             Self::Pe(context, pe) => Scope::Pe(rt.call(routine, context, pe).pe),
             Self::Team(team, root) => rt.teams.get(team).map_or(Scope::None, |team| of_team(team, root)),
             Self::TeamPe(team, pe) => {
-                let team = rt.teams.get(team).filter(|team| team.connection.is_none());
+                let team = rt.teams.get(team).filter(|team| team.connection().is_none());
                 let index = usize::try_from(pe).ok();
                 let pe = team.zip(index).filter(|(team, i)| *i < team.members.size);
                 pe.map_or(Scope::None, |(team, i)| Scope::Pe(team.members.pe(i)))

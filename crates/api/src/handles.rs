@@ -39,7 +39,7 @@ pub(crate) fn find(name: &str, rt: &'static Runtime, group: usize) -> Option<(&'
         return None;
     }
     let team = rt.teams.get(group);
-    let found = team.and_then(|team| Some((team, team.connection.as_deref()?)));
+    let found = team.and_then(|team| Some((team, team.connection()?)));
     if found.is_none() {
         fatal(name, format_args!("{group:#x} is not a live group: was it disconnected?"));
     }
@@ -106,7 +106,7 @@ pub fn disconnect(name: &'static str, group: usize) -> c_int {
 /// Whether a group is connected, has failed, or is disconnected, as handles are that never named a group.
 pub fn state(name: &'static str, group: usize) -> c_int {
     let team = runtime::get(name).teams.get(group);
-    match team.and_then(|team| team.connection.as_deref()) {
+    match team.and_then(|team| team.connection()) {
         None => GROUP_DISCONNECTED,
         Some(connection) if connection.has_failed() => GROUP_FAILED,
         Some(_) => GROUP_CONNECTED,
@@ -115,7 +115,7 @@ pub fn state(name: &'static str, group: usize) -> c_int {
 
 /// Ends the job over a routine that a team of two jobs cannot be given.
 pub(crate) fn refuse_team_of_connection(name: &str, team: &Team) {
-    if team.connection.is_some() {
+    if team.connection().is_some() {
         fatal(name, "the team is that of a group, with PEs of two jobs: give a team of this job");
     }
 }

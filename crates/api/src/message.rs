@@ -29,7 +29,7 @@ fn find<'a>(name: &'static str, rt: &'a Runtime, team: usize) -> Option<&'a Team
 #[inline(never)]
 fn find_other<'a>(name: &'static str, rt: &'a Runtime, team: usize) -> Option<&'a Team> {
     let found = rt.teams.find(name, team)?;
-    if found.connection.is_some() {
+    if found.connection().is_some() {
         elsewhere(name);
     }
     Some(found)

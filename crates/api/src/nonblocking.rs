@@ -68,7 +68,7 @@ pub unsafe fn begin_agreed(
     let rt = runtime::get(name);
     let arrays = Arrays { dest: dest.cast(), source: source.cast() };
     rt.teams.find(name, team).map_or(0, |team| {
-        if team.connection.is_some() {
+        if team.connection().is_some() {
             fatal(name, "non-blocking collectives are for the teams of one job: use the routine that waits");
         }
         // SAFETY: the caller promises arrays as the collective needs them.

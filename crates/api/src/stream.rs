@@ -19,7 +19,7 @@ pub const STEADY: c_long = 1;
 pub unsafe fn create(name: &'static str, team: usize, item_size: usize, options: c_long, stream: *mut usize) -> c_int {
     let rt = runtime::get(name);
     let made = rt.teams.find(name, team).and_then(|team| {
-        if team.connection.is_some() {
+        if team.connection().is_some() {
             fatal(name, "streams are for the PEs of one job: give a team that is not of a group");
         }
         if item_size == 0 || item_size > LONGEST {

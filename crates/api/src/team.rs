@@ -286,7 +286,7 @@ pub fn destroy(name: &'static str, team: usize) {
     if found.id < PREDEFINED_TEAMS {
         fatal(name, "the predefined teams cannot be destroyed: remove this call");
     }
-    if found.connection.is_some() {
+    if found.connection().is_some() {
         fatal(name, "the team is that of a group: disconnect the group instead");
     }
     for context in rt.contexts.of_team(team) {

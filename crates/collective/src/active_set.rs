@@ -9,7 +9,7 @@ use std::sync::RwLock;
 use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::group::{Group, WorkArray};
 use ferroshmem_core::node::Node;
-use ferroshmem_core::team::{Members, Teams};
+use ferroshmem_core::team::{Health, Members, Teams};
 use ferroshmem_layout::WaitKind;
 
 use super::split;
@@ -30,6 +30,7 @@ struct Key {
 struct Set {
     members: &'static Members,
     id: Option<usize>,
+    health: Option<&'static Health>,
 }
 
 /// The sets that this PE has used, for good.
@@ -42,6 +43,11 @@ impl ActiveSets {
     fn find(&self, key: &Key) -> Option<Set> {
         let known = self.known.read().unwrap_or_else(|e| e.into_inner());
         known.get(key).copied()
+    }
+
+    /// Forgets all sets: PEs that have taken the numbers of others know of none.
+    pub fn forget(&self) {
+        self.known.write().unwrap_or_else(|e| e.into_inner()).clear();
     }
 
     fn add(&self, key: Key, set: Set) {
@@ -60,9 +66,14 @@ pub fn enter<'a>(
     work_array: *mut c_long,
 ) -> Group<'a> {
     let key = Key { start, log_stride, size, work_array: work_array.expose_provenance() };
-    let Set { members, id } = sets.find(&key).unwrap_or_else(|| {
+    let Set { members, id, health } = sets.find(&key).unwrap_or_else(|| {
         let members = Box::leak(Box::new(members_of(node, name, key)));
-        let array = over_work_array(node, name, key, members);
+        let since = teams.world().health().map(Health::since);
+        let health = since.map(|since| {
+            let health = Health::new(node.job.control.failures(), members.clone(), since);
+            &*Box::leak(Box::new(health))
+        });
+        let array = over_work_array(node, name, key, members, health);
         check_work_array(node, &array, key);
         // Programs forget the barrier after which no PE initialises the array any more. Several threads may be in their
         // first calls on all PEs at the same time, in any order.
@@ -70,19 +81,19 @@ pub fn enter<'a>(
             true => Group::over_slots(node, name, teams.world(), WaitKind::ActiveSet),
             false => array,
         };
-        let set = Set { members, id: split::create_for_active_set(node, teams, &first) };
+        let set = Set { members, id: split::create_for_active_set(node, teams, &first), health };
         sets.add(key, set);
         set
     });
     match id.and_then(|id| teams.by_id(id)) {
         Some(team) => Group::over_slots(node, name, team, WaitKind::ActiveSet),
-        None => over_work_array(node, name, key, members),
+        None => over_work_array(node, name, key, members, health),
     }
 }
 
 /// Ends the job if the work array is not initialised: its flags would let this PE pass, or hold it for ever.
 fn check_work_array(node: &Node, set: &Group<'_>, key: Key) {
-    let array = WorkArray::new(&node.transport, set.name, set.members(), key.work_array);
+    let array = WorkArray::new(&node.transport, set.name, set.members(), key.work_array, None);
     if let Some((element, value)) = array.uninitialised_element(set.me) {
         fatal(
             set.name,
@@ -96,9 +107,15 @@ fn check_work_array(node: &Node, set: &Group<'_>, key: Key) {
 }
 
 /// A group of an active set without a team.
-fn over_work_array<'a>(node: &'a Node, name: &'static str, key: Key, members: &'a Members) -> Group<'a> {
+fn over_work_array<'a>(
+    node: &'a Node,
+    name: &'static str,
+    key: Key,
+    members: &'a Members,
+    health: Option<&'a Health>,
+) -> Group<'a> {
     let me = members.index_of(node.me).expect("this PE is in its active set");
-    let array = WorkArray::new(&node.transport, name, members, key.work_array);
+    let array = WorkArray::new(&node.transport, name, members, key.work_array, health);
     Group::over_work_array(array, me, node.settings.reproducible)
 }
 

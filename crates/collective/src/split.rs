@@ -16,6 +16,7 @@
 //! same id for another set, and if one failed, all members try again.
 
 use std::ops::Range;
+use std::ptr;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use ferroshmem_core::constants::PREDEFINED_TEAMS;
@@ -23,9 +24,9 @@ use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::group::{Group, Words};
 use ferroshmem_core::job::mailboxes;
 use ferroshmem_core::node::Node;
-use ferroshmem_core::team::{IdLock, MAILBOX_PAGES, Members, NewTeam, Team, Teams};
+use ferroshmem_core::team::{Health, IdLock, MAILBOX_PAGES, Members, NewTeam, Team, Teams};
 use ferroshmem_core::wait::flag::reached;
-use ferroshmem_layout::{ACTIVE_SETS, MAX_TEAMS, MailboxPage, StatusArea, TeamIds};
+use ferroshmem_layout::{ACTIVE_SETS, MAX_TEAMS, MailboxPage, SHADOW, StatusArea, TeamIds};
 
 /// The ids that this PE uses, in memory that the other PEs of the job can read.
 fn own_ids(node: &Node) -> &'static TeamIds {
@@ -52,6 +53,8 @@ const TEAM_WORDS: usize = (MAX_TEAMS - ACTIVE_SETS) / 64;
 const BLOCKS: usize = TEAM_WORDS.div_ceil(BLOCK);
 /// In the word of counts: a member could not say which ids are free, since another thread of it splits a team.
 const BUSY: u64 = 1 << 63;
+/// The same: a member knows that a PE of the job has failed, so that teams may have left their slots at any point.
+const FAILED: u64 = 1 << 62;
 
 /// Most teams that a call makes.
 const MOST: usize = 2;
@@ -72,6 +75,8 @@ struct Claim<'a> {
     wanted: usize,
     /// Whether this PE will be a member of the new teams.
     is_member: bool,
+    /// Whether a PE of the job has failed.
+    has_failures: bool,
 }
 
 /// Ids that the members of a parent have agreed on.
@@ -96,7 +101,8 @@ impl Claim<'_> {
         };
         let [a, b, c] = std::array::from_fn(used);
         // After the bitmaps: the count includes the team that has left an id which they show to be free.
-        [a, b, c, self.epochs.load(Ordering::Relaxed)]
+        let failed = if self.has_failures { FAILED } else { 0 };
+        [a, b, c, self.epochs.load(Ordering::Relaxed) | failed]
     }
 
     /// Claims the ids on all future members of the new teams. None if there are not as many.
@@ -124,6 +130,9 @@ impl Claim<'_> {
                 mine[BLOCK] |= BUSY;
             }
             let all = group.combine_words(mine);
+            if group.has_failed() {
+                return Ok(None);
+            }
             let epochs = all[BLOCK];
             if epochs & BUSY != 0 {
                 return Err(Busy);
@@ -161,13 +170,16 @@ fn lowest_free_id(node: &Node, parent: &Group<'_>, ids: &Range<usize>) -> Option
 
 /// Claims one of `ids` on all PEs of an active set. None if no id is free.
 fn claim_id(node: &Node, parent: &Group<'_>, ids: Range<usize>) -> Option<usize> {
-    const FAILED: u64 = 0;
+    const LOST: u64 = 0;
     const AGREED: u64 = 1;
     /// Each failure but a few is another thread's success, so so many in a row have another cause.
     const ATTEMPTS: usize = 1000;
 
     for _ in 0..ATTEMPTS {
         parent.sync();
+        if parent.has_failed() {
+            return None;
+        }
         let id = lowest_free_id(node, parent, &ids);
         // No member may claim before all members have read the bitmaps.
         parent.sync();
@@ -179,7 +191,7 @@ fn claim_id(node: &Node, parent: &Group<'_>, ids: Range<usize>) -> Option<usize>
             Some(word) => word.fetch_or(bit, Ordering::AcqRel) & bit == 0,
             _ => true,
         };
-        let mine = if claimed { AGREED + id.map_or(0, |id| id as u64 + 1) } else { FAILED };
+        let mine = if claimed { AGREED + id.map_or(0, |id| id as u64 + 1) } else { LOST };
         let epoch = parent.epoch();
         epoch.publish(mine);
         epoch.synchronise();
@@ -222,9 +234,13 @@ fn create(
         block: parent.id_block.load(Ordering::Relaxed) as usize,
         wanted: wanted.len(),
         is_member: wanted.iter().any(|(members, _)| members.is_some()),
+        has_failures: node.job.control.failures().count() > 0,
     };
     let claimed = claim.agree(group)?;
     parent.id_block.store(claimed.block as u32, Ordering::Relaxed);
+    // Teams that were left at any point leave flags at any count: these slots begin anew.
+    let is_anew = claimed.epochs & FAILED != 0;
+    let epochs = if is_anew { 0 } else { claimed.epochs };
     let mut handles = [0; MOST];
     for (i, (members, num_contexts)) in wanted.iter().enumerate() {
         let Some(members) = members.clone() else { continue };
@@ -232,13 +248,17 @@ fn create(
             id: claimed.ids[i],
             members,
             num_contexts: *num_contexts,
-            epoch: claimed.epochs,
-            mailbox_epochs: [claimed.epochs; 2],
+            epoch: epochs,
+            mailbox_epochs: [epochs; 2],
+            since: parent.since(),
         };
+        if is_anew {
+            clear_slots(node, new.id);
+        }
         handles[i] = insert(node, teams, new);
     }
-    if node.transport.internode().is_some() {
-        // Other nodes' PEs write to mailboxes that all members have opened.
+    if is_anew || node.transport.internode().is_some() {
+        // Other nodes' PEs write to mailboxes that all members have opened, and PEs of this one to cleared slots.
         group.sync();
     }
     Some(handles)
@@ -251,7 +271,9 @@ pub fn create_for_active_set(node: &Node, teams: &Teams, set: &Group<'_>) -> Opt
         return None;
     }
     let id = claim_id(node, set, MAX_TEAMS - ACTIVE_SETS..MAX_TEAMS)?;
-    let mut new = NewTeam { id, members: set.members().clone(), num_contexts: 0, epoch: 0, mailbox_epochs: [0; 2] };
+    let since = teams.world().since();
+    let mut new =
+        NewTeam { id, members: set.members().clone(), num_contexts: 0, epoch: 0, mailbox_epochs: [0; 2], since };
     continue_counts(node, &mut new);
     insert(node, teams, new);
     // After the call a member may use the team at once, so all must have read the counts in its
@@ -278,6 +300,61 @@ fn continue_counts(node: &Node, new: &mut NewTeam) {
             }
         }
     }
+}
+
+/// Zeroes this PE's slots of a team that no PE uses yet, and of the team's shadow.
+#[cold]
+#[inline(never)]
+fn clear_slots(node: &Node, id: usize) {
+    for id in [id, id + SHADOW] {
+        let slot = ptr::from_ref(node.job.control.team_slot(id, node.job.index)).cast_mut();
+        // SAFETY: all is atomics, and cells that are accessed by raw pointers; this PE alone writes there until the
+        // members have synchronised.
+        unsafe { slot.write_bytes(0, 1) };
+    }
+}
+
+/// `shmemx_team_shrink`: a team of the members that are left, of those of `parent`, in their order. Returns its handle, or None if no id is
+/// left. All survivors get the same result.
+#[cold]
+#[inline(never)]
+pub fn shrink(node: &Node, teams: &Teams, name: &'static str, (parent, health): (&Team, &Health)) -> Option<usize> {
+    let group = Group::of_team(node, name, parent);
+    let used = own_ids(node);
+    let first = parent.id_block.load(Ordering::Relaxed) as usize * BLOCK;
+    for word in (0..TEAM_WORDS).map(|i| (first + i) % TEAM_WORDS) {
+        for half in 0..2 {
+            let shift = 32 * half;
+            let reserved = if word == 0 { (1 << PREDEFINED_TEAMS) - 1 } else { 0 };
+            let mut free = !((used.words[word].load(Ordering::Acquire) | reserved) >> shift) as u32;
+            loop {
+                free = group.agree(free).value;
+                if free == 0 {
+                    break;
+                }
+                let id = word * 64 + shift + free.trailing_zeros() as usize;
+                let bit = 1 << (id % 64);
+                // Another thread of this PE may have claimed it since.
+                let is_mine = used.words[id / 64].fetch_or(bit, Ordering::AcqRel) & bit == 0;
+                if is_mine {
+                    clear_slots(node, id);
+                }
+                let agreed = group.agree(is_mine.into());
+                if agreed.value == 1 {
+                    let since = agreed.failures;
+                    let is_left = |member: &usize| !health.is_failed(*member, since);
+                    let members = parent.members.pick((0..group.size).filter(is_left));
+                    let new = NewTeam { id, members, num_contexts: 0, epoch: 0, mailbox_epochs: [0; 2], since };
+                    return Some(insert(node, teams, new));
+                }
+                if is_mine {
+                    release_id(node, id);
+                }
+                free &= free - 1;
+            }
+        }
+    }
+    None
 }
 
 /// Adds a team to this PE's teams; returns its handle.
@@ -434,6 +511,7 @@ mod tests {
                 block: 0,
                 wanted,
                 is_member,
+                has_failures: false,
             }
         }
     }

@@ -1,5 +1,6 @@
 //! Which PEs of a resilient job have failed, in the order in which they did.
 
+use std::fmt;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// Most failures of a job; the next one ends it.
@@ -19,15 +20,25 @@ pub struct Failures {
 }
 
 impl Failures {
-    /// Whether the job goes on without PEs that fail, and there is room for one more.
+    /// Whether the job goes on without PEs that fail.
+    pub fn is_resilient(&self) -> bool {
+        self.resilient.load(Ordering::Acquire) != 0
+    }
+
+    /// The same, and there is room for one more failure.
     pub fn can_go_on(&self) -> bool {
-        self.resilient.load(Ordering::Acquire) != 0 && self.count() < MAX_FAILURES
+        self.is_resilient() && self.count() < MAX_FAILURES
     }
 
     /// How many PEs have failed.
     #[inline]
     pub fn count(&self) -> usize {
         self.count.load(Ordering::Acquire) as usize
+    }
+
+    /// So many of them are of PEs whose numbers other processes have taken since.
+    pub fn replaced(&self) -> usize {
+        self.replaced.load(Ordering::Acquire) as usize
     }
 
     /// PE `pe` has failed. For the launcher, once the PE's process has ended.
@@ -41,6 +52,12 @@ impl Failures {
     pub fn between(&self, from: usize, to: usize) -> impl Iterator<Item = usize> {
         let pes = self.pes.get(from..to).unwrap_or_default();
         pes.iter().map(|pe| pe.load(Ordering::Relaxed) as usize)
+    }
+}
+
+impl fmt::Debug for Failures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} failures", self.count())
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering}
 
 use ferroshmem_collective::active_set::ActiveSets;
 use ferroshmem_collective::nonblocking::Queues;
-use ferroshmem_core::constants::{CTX_DEFAULT, CTX_INVALID};
+use ferroshmem_core::constants::{CTX_DEFAULT, CTX_INVALID, PREDEFINED_TEAMS};
 use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::job;
 use ferroshmem_core::node::{self, Node};
@@ -13,6 +13,7 @@ use ferroshmem_core::offload::{self, Owner};
 use ferroshmem_core::team::{Team, Teams, out_of_range};
 use ferroshmem_core::transport::Call;
 use ferroshmem_fabric as fabric;
+use ferroshmem_layout::SHADOW;
 use ferroshmem_message::Messages;
 use ferroshmem_port::names::Names;
 use ferroshmem_port::port::Ports;
@@ -116,6 +117,21 @@ impl Runtime {
         Call { routine, context, pe, records_wait: true }
     }
 
+    /// The predefined teams begin anew, as do active sets, in slots that are zero: other processes have taken the numbers
+    /// of all PEs that had failed up to the count `since`. No other thread uses the library.
+    pub fn renew_world(&'static self, since: usize) {
+        let job = self.node.job;
+        for id in 0..PREDEFINED_TEAMS {
+            // They end, as their members have failed.
+            self.collectives.drain(&self.node, id);
+            self.collectives.leave(&self.node, id);
+            let shadow = &job.control.team_slot(id + SHADOW, job.index).own;
+            shadow.epoch.store(0, Ordering::Relaxed);
+        }
+        self.teams.renew(since);
+        self.active_sets.forget();
+    }
+
     /// Whether `pe` is a PE of a connection; another number ends the job.
     #[cold]
     #[inline(never)]
@@ -143,7 +159,7 @@ impl Runtime {
     fn context_and_pe(&self, routine: &str, context: usize, pe: i32) -> (&fabric::Context, usize) {
         let context = self.contexts.find(routine, context);
         let team = self.team_of(routine, context);
-        let connection = team.connection.as_ref().filter(|_| context.of_group);
+        let connection = team.connection().filter(|_| context.of_group);
         let number = connection.map_or_else(
             || team.world_pe(routine, pe),
             |connection| {

@@ -112,6 +112,8 @@ fn operation(family: &Family) -> &'static str {
         "collective::reduce" | "collective::reduce_op" | "active::reduce" => "Reduce",
         "collective::scan" | "collective::scan_op" => "Scan",
         _ if function.starts_with("collective::") || function.starts_with("active::") => "Exchange",
+        "resilience::resilient" | "resilience::team_agree" => "Sync",
+        "resilience::team_shrink" => "Split",
         _ if function.starts_with("team::split_") => "Split",
         "message::send" | "message::isend" => "Send",
         _ if function.starts_with("stream::push") => "Send",

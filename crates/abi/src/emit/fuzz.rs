@@ -14,7 +14,7 @@ pub const PATH: &str = "fuzz/routines.h";
 /// Chapters whose single routines the fuzzer calls by hand: it has to know what they make.
 const BY_HAND: &[&str] = &[
     "setup", "memory", "teams", "contexts", "spaces", "splits", "threads", "spawn", "ports", "groups", "nonblocking",
-    "messages", "streams", "regions", "counters", "neighbors",
+    "messages", "streams", "regions", "counters", "neighbors", "resilience",
 ];
 
 /// A routine's kind: what the fuzzer's model of it depends on besides the type. None if the fuzzer calls
@@ -175,7 +175,8 @@ mod tests {
     #[test]
     fn every_routine_is_drawn_or_called_by_hand() {
         /// Chapters that have programs of their own, as dev/conformance/c/spawn, messages/random.c.
-        const BY_PROGRAMS: &[&str] = &["spawn", "ports", "groups", "messages", "streams", "regions", "counters"];
+        const BY_PROGRAMS: &[&str] =
+            &["spawn", "ports", "groups", "messages", "streams", "regions", "counters", "resilience"];
 
         let chapters = table::chapters();
         let dispatcher = routines(&chapters);

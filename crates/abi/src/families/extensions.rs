@@ -72,6 +72,19 @@ pub fn spawn() -> Vec<Family> {
     ])
 }
 
+/// Jobs that go on without PEs that fail.
+#[rustfmt::skip]
+pub fn resilience() -> Vec<Family> {
+    singles(Status::Extension, &[
+        ["shmemx_resilient", "int", "", "resilience::resilient"],
+        ["shmemx_failures", "uint64_t *", "", "resilience::failures"],
+        ["shmemx_pe_state", "int", "int pe", "resilience::pe_state"],
+        ["shmemx_team_failed", "int", "shmem_team_t team, int *pes, int npes", "resilience::team_failed"],
+        ["shmemx_team_agree", "int", "shmem_team_t team, int *value", "resilience::team_agree"],
+        ["shmemx_team_shrink", "int", "shmem_team_t team, shmem_team_t *new_team", "resilience::team_shrink"],
+    ])
+}
+
 /// Jobs that connect.
 #[rustfmt::skip]
 pub fn ports() -> Vec<Family> {

@@ -38,6 +38,7 @@ use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::handle::Table;
+use ferroshmem_core::job::Attachment;
 use ferroshmem_core::node::Node;
 use ferroshmem_core::offload;
 use ferroshmem_core::team::Team;
@@ -418,6 +419,11 @@ pub struct Queues {
 impl Queues {
     fn queue(&self, node: &Node, team: &Team) -> &Arc<Queue> {
         self.table.get(team.id).unwrap_or_else(|| self.add(node, team))
+    }
+
+    /// From now on, operations of the teams that there are end when a member fails.
+    pub fn become_resilient(&self, job: &Attachment, since: usize) {
+        lock(&self.all).iter().for_each(|queue| queue.shadow.become_resilient(job, since));
     }
 
     /// Begins an operation on a team; returns its request, which is not 0.

@@ -48,7 +48,7 @@ use crate::job::service::StartedJob;
 use crate::job::{Attachment, JoinError};
 use crate::memory::{AddressSpace, Origins};
 use crate::wait::record::Recorder;
-use crate::wait::{Rendezvous, WaitReason, rendezvous};
+use crate::wait::{Ending, Rendezvous, WaitReason, rendezvous};
 use ferroshmem_layout::{CallLines, ConnectionState, Exported, PeState, SignalLine, WaitKind};
 
 pub(crate) use connections::Connections;
@@ -546,7 +546,7 @@ fn wait_reason<'a>(control: &Control, first: usize, routine: &'a str) -> WaitRea
     WaitReason {
         team: header.job_number.load(Ordering::Relaxed),
         members: (first as i32, 1, header.n_pes),
-        connection: state_of(control),
+        ending: state_of(control).map(|state| state as &dyn Ending),
         ..WaitReason::at(WaitKind::Connection, routine, 0)
     }
 }

@@ -8,8 +8,7 @@ use ferroshmem_tuning::DecisionTable;
 use super::hierarchy::HierarchicalTeam;
 use super::mailbox::MailboxChannel;
 use super::work_array::WorkArray;
-use crate::connection::Connection;
-use crate::team::{LocalMembers, RingPosition};
+use crate::team::{Fragile, LocalMembers, RingPosition};
 use ferroshmem_layout::{TeamSlot, WaitKind};
 
 /// How the members of a group signal each other.
@@ -42,8 +41,8 @@ pub(super) struct Slots<'a> {
     /// How a wait of this group is reported.
     pub(super) kind: WaitKind,
     pub(super) team: u32,
-    /// The connection whose members these are, if they are of two jobs.
-    pub(super) connection: Option<&'a Connection>,
+    /// What may end waits for the members.
+    pub(super) fragile: Option<&'a Fragile>,
 }
 
 impl Slots<'_> {

@@ -14,6 +14,7 @@ mod mailbox;
 mod member_addresses;
 pub mod ring;
 mod sockets;
+mod survivors;
 #[cfg(any(test, feature = "simulation"))]
 pub mod threads;
 mod traffic;
@@ -35,15 +36,16 @@ use crate::failure::fatal::fatal;
 use crate::memory::{Argument, SymmetricMemory};
 use crate::node::Node;
 use crate::offload;
-use crate::team::{Hierarchy, Members, Team};
+use crate::team::{Fragile, Health, Hierarchy, Members, Team};
 use crate::transport::Transport;
-use crate::wait::{POLICY, WaitReason};
+use crate::wait::{Ending, POLICY, WaitReason};
 use ferroshmem_layout::{FLAG_BYTES, MESSAGE_BYTES, TeamSlot, WaitKind};
 
 pub use comparison::{CallDiffers, CallSummary};
 pub use epoch::Epoch;
 pub use member_addresses::MemberAddresses;
 pub use ring::ValueOf;
+pub use survivors::Agreed;
 pub(crate) use traffic::Traffic;
 pub use words::Words;
 pub use work_array::WorkArray;
@@ -123,10 +125,10 @@ impl<'a> Group<'a> {
             decisions: &team.decisions,
             kind,
             team: team.id as u32,
-            connection: team.connection.as_deref(),
+            fragile: team.fragile.get(),
         };
         let (mut reproducible, mut oversubscribed) = (node.settings.reproducible, POLICY.oversubscribed());
-        if let Some(connection) = slots.connection {
+        if let Some(Fragile::Connection(connection)) = slots.fragile {
             if connection.remote().is_some() && kind != WaitKind::Connection {
                 fatal(
                     name,
@@ -240,16 +242,20 @@ impl<'a> Group<'a> {
     #[inline]
     pub(crate) fn connection(&self) -> Option<&'a Connection> {
         match &self.channel {
-            Channel::Slots(slots) => slots.connection,
+            Channel::Slots(slots) => slots.fragile?.connection(),
             _ => None,
         }
     }
 
-    /// Whether these are the members of a connection of which a group has ended: waits for them return at once, so what
-    /// other members say of arrays and lengths must not be used.
+    /// Whether these are the members of a connection of which a group has ended, or one of them has failed in a
+    /// resilient job: waits for them return at once, so what other members say of arrays and lengths must not be used.
     #[inline]
     pub fn has_failed(&self) -> bool {
-        self.connection().is_some_and(Connection::has_failed)
+        match &self.channel {
+            Channel::Slots(slots) => slots.fragile.is_some_and(Fragile::has_failed),
+            Channel::WorkArray(array) => array.health.is_some_and(Health::has_failed),
+            _ => false,
+        }
     }
 
     /// The members by their numbers on the node, if they are in one node group.
@@ -491,7 +497,11 @@ impl<'a> Group<'a> {
             members: self.members.triplet(),
             list: self.members.list(),
             sequence,
-            connection: self.connection().and_then(Connection::watched_state),
+            ending: match &self.channel {
+                Channel::Slots(slots) => slots.fragile.and_then(Fragile::ending),
+                Channel::WorkArray(array) => array.health.map(|health| health as &dyn Ending),
+                _ => None,
+            },
             condition: None,
         }
     }

@@ -137,7 +137,7 @@ impl Member {
             decisions,
             kind: WaitKind::Team,
             team: 0,
-            connection: None,
+            fragile: None,
         };
         Group {
             name: "test",

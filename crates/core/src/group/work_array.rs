@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use ferroshmem_fabric::Op;
 
-use crate::team::Members;
+use crate::team::{Health, Members};
 use crate::transport::atomic::{Atomic, Operation};
 use crate::transport::{Call, Location, Transport};
 use crate::wait::{WaitReason, Waiter, counter};
@@ -26,12 +26,20 @@ pub struct WorkArray<'a> {
     pub(super) name: &'static str,
     pub(super) members: &'a Members,
     pub(super) address: usize,
+    pub(super) health: Option<&'a Health>,
 }
 
 impl<'a> WorkArray<'a> {
-    /// The work array at `address` of a set of PEs that calls routine `name`.
-    pub fn new(transport: &'a Transport, name: &'static str, members: &'a Members, address: usize) -> Self {
-        Self { transport, name, members, address }
+    /// The work array at `address` of a set of PEs that calls routine `name`. Which of them fail, `health` knows, in a
+    /// resilient job.
+    pub fn new(
+        transport: &'a Transport,
+        name: &'static str,
+        members: &'a Members,
+        address: usize,
+        health: Option<&'a Health>,
+    ) -> Self {
+        Self { transport, name, members, address, health }
     }
 
     /// The first element of this PE's array that no collective leaves so, and its value: the array was

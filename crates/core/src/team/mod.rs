@@ -1,17 +1,19 @@
 //! Teams: ordered sets of PEs that communicate collectively (standard, "Team Management").
 
+pub mod health;
 mod members;
 mod node_groups;
 mod ring_position;
 mod sockets;
 
+pub use health::Health;
 pub use members::Members;
 pub use node_groups::{Hierarchy, MAILBOX_PAGES, NodeGroups};
 pub(crate) use ring_position::RingPosition;
 pub use sockets::{LocalMembers, Sockets};
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use ferroshmem_tuning::{DecisionTable, Forced, Selection};
 
@@ -22,6 +24,7 @@ use crate::handle::Table;
 use crate::internode::Internode;
 use crate::job::{Attachment, Localities};
 use crate::node::Node;
+use crate::wait::Ending;
 use ferroshmem_layout::{MAX_TEAMS, SHADOW, TeamSlot};
 
 /// Id of the world team.
@@ -32,6 +35,44 @@ pub(crate) const SHARED: usize = 1;
 pub const FIRST_CONNECTION: usize = MAX_TEAMS;
 /// Most connections of a PE: a handle has 16 bits for the id.
 pub const MAX_CONNECTIONS: usize = u16::MAX as usize - FIRST_CONNECTION;
+
+/// What may end waits for the members of a team.
+#[derive(Debug)]
+pub enum Fragile {
+    /// The end of a group of this connection, whose members these are.
+    Connection(Arc<Connection>),
+    /// The failure of a member, in a resilient job.
+    Members(Health),
+}
+
+impl Fragile {
+    /// The connection.
+    #[inline]
+    pub fn connection(&self) -> Option<&Connection> {
+        match self {
+            Self::Connection(connection) => Some(connection),
+            Self::Members(_) => None,
+        }
+    }
+
+    /// Whether it has happened.
+    #[cold]
+    #[inline(never)]
+    pub fn has_failed(&self) -> bool {
+        match self {
+            Self::Connection(connection) => connection.has_failed(),
+            Self::Members(health) => health.has_failed(),
+        }
+    }
+
+    /// Where waits look for it, if it may happen.
+    pub(crate) fn ending(&self) -> Option<&dyn Ending> {
+        match self {
+            Self::Connection(connection) => connection.watched_state().map(|state| state as &dyn Ending),
+            Self::Members(health) => Some(health),
+        }
+    }
+}
 
 /// A team as one of its PEs sees it.
 #[derive(Debug)]
@@ -62,8 +103,8 @@ pub struct Team {
     pub ring: RingPosition,
     /// Which algorithms its collectives use.
     pub decisions: DecisionTable,
-    /// The connection whose members it consists of, if it is such a team.
-    pub connection: Option<Arc<Connection>>,
+    /// What may end waits for its members.
+    pub fragile: OnceLock<Fragile>,
     /// The slot of the first member of this PE's node group.
     pub(crate) first_slot: &'static TeamSlot,
     /// This PE's slot.
@@ -83,11 +124,25 @@ impl Team {
         self.members.pe(pe as usize)
     }
 
+    /// The connection whose members it consists of, if it is such a team.
+    #[inline(always)]
+    pub fn connection(&self) -> Option<&Connection> {
+        self.fragile.get()?.connection()
+    }
+
+    /// Which members have failed, in a resilient job.
+    pub fn health(&self) -> Option<&Health> {
+        match self.fragile.get()? {
+            Fragile::Members(health) => Some(health),
+            Fragile::Connection(_) => None,
+        }
+    }
+
     /// The number of member `index` among the PEs of this PE's job; where it is of another job, its number
     /// above those.
     #[inline(always)]
     pub fn number_of(&self, index: usize) -> usize {
-        let connection = self.connection.as_ref();
+        let connection = self.connection();
         let of_job = connection.and_then(|connection| connection.pe_of_job(index));
         of_job.unwrap_or_else(|| self.members.pe(index))
     }
@@ -95,7 +150,7 @@ impl Team {
     /// The member with a number as [`number_of`](Self::number_of) gives it.
     #[inline(always)]
     pub fn index_of(&self, pe: usize) -> Option<usize> {
-        let connection = self.connection.as_ref();
+        let connection = self.connection();
         let of_job = connection.and_then(|connection| connection.member_of_job(pe));
         of_job.or_else(|| self.members.index_of(pe))
     }
@@ -120,8 +175,33 @@ impl Team {
             }
             _ => self.first_epochs,
         };
-        let new = NewTeam { id, members: self.members.clone(), num_contexts: 0, epoch, mailbox_epochs };
+        let since = self.since();
+        let new = NewTeam { id, members: self.members.clone(), num_contexts: 0, epoch, mailbox_epochs, since };
         new.build(node.job, &node.localities, &node.selection, self.generation)
+    }
+
+    /// The count of failures when it was made.
+    pub fn since(&self) -> usize {
+        self.health().map_or(0, Health::since)
+    }
+
+    /// Begins anew, in slots that are zero: other processes have taken the numbers of the members that had failed up to
+    /// the count `since`. No thread is in a collective of the team.
+    fn renew(&self, since: usize) {
+        self.epoch.store(0, Ordering::Relaxed);
+        self.id_block.store(0, Ordering::Relaxed);
+        self.ring.number.store(0, Ordering::Relaxed);
+        self.ring.taken_by_all.store(0, Ordering::Relaxed);
+        if let Some(health) = self.health() {
+            health.renew(since);
+        }
+    }
+
+    /// From now on, waits for its members end when one of them fails.
+    pub fn become_resilient(&self, job: &Attachment, since: usize) {
+        let health = Health::new(job.control.failures(), self.members.clone(), since);
+        // A team of a connection has its own end; one that was resilient before stays so.
+        let _ = self.fragile.set(Fragile::Members(health));
     }
 
     /// Leaves the slot to the next team with this id, after the last synchronisation: with the
@@ -179,6 +259,8 @@ pub struct NewTeam {
     pub epoch: u64,
     /// The same for the mailboxes.
     pub mailbox_epochs: [u64; 2],
+    /// The count of failures at which all its PEs were there.
+    pub since: usize,
 }
 
 impl NewTeam {
@@ -189,7 +271,7 @@ impl NewTeam {
         let local = groups.all()[own_group].local.clone();
         let local = LocalMembers::new(local, local_index, localities);
         let [first_slot, own_slot] = [0, local_index].map(|index| job.control.team_slot(self.id, local.pe(index)));
-        Team {
+        let team = Team {
             id: self.id,
             decisions: selection.decisions(local.shape()),
             local,
@@ -203,11 +285,15 @@ impl NewTeam {
             first_epochs: (self.epoch, self.mailbox_epochs),
             id_block: AtomicU32::new(0),
             ring: RingPosition::default(),
-            connection: None,
+            fragile: OnceLock::new(),
             first_slot,
             own_slot,
             generation,
+        };
+        if health::is_on() {
+            team.become_resilient(job, self.since);
         }
+        team
     }
 }
 
@@ -260,6 +346,8 @@ impl Teams {
         // A slot that no team has left takes no memory until it is used.
         let left = &job.block().team_epochs;
         let is_first = left.load(Ordering::Relaxed) == 0;
+        // One that takes the number of a failed PE is of a resilient job.
+        health::set(job.block().restarts.load(Ordering::Relaxed) != 0);
         let epoch_of = |id| {
             let slot = job.control.team_slot(id, job.index);
             slot.own.epoch.load(Ordering::Relaxed)
@@ -272,6 +360,7 @@ impl Teams {
                 // No other team has used these slots.
                 epoch: if is_first { 0 } else { epoch_of(id).into() },
                 mailbox_epochs: node_groups::mailbox_epochs(internode, job.index, id),
+                since: if health::is_on() { job.control.failures().replaced() } else { 0 },
             };
             let team = new.build(job, localities, selection, 0);
             this.table.insert_at(id, team);
@@ -337,12 +426,20 @@ impl Teams {
             decisions: selection.decisions(n),
             first_slot: control.team_slot(WORLD, 0),
             own_slot: control.team_slot(WORLD, local_index),
-            connection: Some(connection),
+            fragile: OnceLock::from(Fragile::Connection(connection)),
             generation,
         };
         let handle = team.handle();
         self.table.insert_at(FIRST_CONNECTION + place, team);
         handle
+    }
+
+    /// The predefined teams begin anew, in slots that are zero: other processes have taken the numbers of the PEs that
+    /// had failed up to the count `since`.
+    pub fn renew(&self, since: usize) {
+        for team in [WORLD, SHARED].into_iter().filter_map(|id| self.by_id(id)) {
+            team.renew(since);
+        }
     }
 
     /// What a thread locks that splits a team.

@@ -22,7 +22,7 @@ pub fn post(word: &impl Word) {
     }
 }
 
-/// Waits for a post and takes it away. Only one thread waits on a counter at a time.
+/// Waits for a post and takes it away, unless the strategy gives up. Only one thread waits on a counter at a time.
 #[inline]
 pub fn take(word: &impl Word, strategy: &mut impl WaitStrategy) {
     loop {
@@ -33,7 +33,8 @@ pub fn take(word: &impl Word, strategy: &mut impl WaitStrategy) {
             }
             continue;
         }
-        // Those that wait for posts wait for PEs of their own job, and give up never.
-        let _ = wait_once(word, seen, strategy);
+        if !wait_once(word, seen, strategy) {
+            return;
+        }
     }
 }

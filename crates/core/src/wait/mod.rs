@@ -16,7 +16,7 @@ pub mod word;
 
 pub use idle_thread::Rest;
 pub use polls::polled;
-pub use record::WaitReason;
+pub use record::{Ending, WaitReason};
 pub use rendezvous::Rendezvous;
 pub use strategy::{Fairness, Next, POLICY, Policy, Spins, WaitStrategy, Waiter};
 pub use word::Word;

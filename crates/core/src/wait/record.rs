@@ -1,5 +1,6 @@
 //! What a PE waits for, recorded for the launcher.
 
+use std::fmt;
 use std::ptr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
@@ -19,6 +20,19 @@ pub struct Condition {
     pub value: u64,
 }
 
+/// What may put an end to waits for members.
+pub trait Ending: fmt::Debug + Sync {
+    /// Whether one of them is gone.
+    fn is_over(&self) -> bool;
+}
+
+/// How far a connection is whose groups end independently.
+impl Ending for AtomicU32 {
+    fn is_over(&self) -> bool {
+        ConnectionState::is_over(self.load(Ordering::Acquire))
+    }
+}
+
 /// A wait, as the launcher reports it.
 #[derive(Debug, Clone, Copy)]
 pub struct WaitReason<'a> {
@@ -36,8 +50,8 @@ pub struct WaitReason<'a> {
     pub list: &'a [u32],
     /// Number of the collective on its team.
     pub sequence: u32,
-    /// How far the connection is whose members are waited for, if its groups end independently.
-    pub connection: Option<&'a AtomicU32>,
+    /// What says that those who are waited for do not come any more, if that may be.
+    pub ending: Option<&'a dyn Ending>,
     /// What the variable is waited to become, if it is one.
     pub condition: Option<Condition>,
 }
@@ -53,15 +67,14 @@ impl<'a> WaitReason<'a> {
             members: (0, 0, 0),
             list: &[],
             sequence: 0,
-            connection: None,
+            ending: None,
             condition: None,
         }
     }
 
-    /// Whether the wait is in vain, since the other group of a connection has ended.
+    /// Whether the wait is in vain.
     pub fn is_over(&self) -> bool {
-        let state = self.connection.map(|c| c.load(Ordering::Acquire));
-        state.is_some_and(ConnectionState::is_over)
+        self.ending.is_some_and(Ending::is_over)
     }
 
     /// Writes what a record shows beside its kind.
@@ -93,7 +106,7 @@ impl<'a> WaitReason<'a> {
     /// How long a waiter may sleep before it looks whether the wait [is over](Self::is_over), if that may be.
     /// No process wakes it then.
     pub fn longest_sleep(&self) -> Option<Duration> {
-        self.connection.map(|_| Duration::from_millis(20))
+        self.ending.map(|_| Duration::from_millis(20))
     }
 }
 

@@ -102,7 +102,7 @@ pub(super) fn connect_with_parents(name: &str, rt: &Runtime) {
         is_leader: job.index == 0,
     };
     let handle = connect(name, rt, &parents, role).unwrap_or_else(|why| fatal(name, why));
-    if let Some(connection) = rt.teams.get(handle).and_then(|t| t.connection.as_ref()) {
+    if let Some(connection) = rt.teams.get(handle).and_then(|t| t.connection()) {
         let end = first + connection.len();
         header.next_pe.fetch_max(end as u32, Ordering::Relaxed);
     }
@@ -149,7 +149,7 @@ fn forget(name: &str, rt: &Runtime, group: usize) {
         return;
     };
     let (id, members) = (team.id, team.members.clone());
-    if let Some(connection) = &team.connection {
+    if let Some(connection) = team.connection() {
         fatal::unshare_reports(connection.number());
     }
     if let Some(hooks) = hooks::get() {

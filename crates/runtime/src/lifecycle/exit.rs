@@ -86,7 +86,7 @@ extern "C" fn at_exit(status: c_int, _: *mut c_void) {
         // The library itself has notified the others.
         PeState::GlobalExit if status == 0 && job.placement.spans_nodes() => job.finalize(),
         PeState::GlobalExit => abort(status, "shmem_global_exit"),
-        PeState::Initialized | PeState::Reported => {
+        PeState::Initialized | PeState::Reported | PeState::Failed => {
             abort(status.max(1), "a PE has exited without shmem_finalize");
         }
     }

@@ -343,7 +343,10 @@ pub fn finalise(name: &'static str) {
     };
     // PEs that exit take the cores that they share for longer than all synchronise: before that, PE 0 is done, which
     // prints and writes for all in most programs.
-    if world.has_central_barrier() {
+    if rt.teams.world().health().is_some() {
+        // Those that are left, whatever became of the world's barriers.
+        world.agree(0);
+    } else if world.has_central_barrier() {
         world.epoch().synchronise_behind_first(end);
         if world.me == 0 {
             return;

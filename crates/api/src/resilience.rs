@@ -1,0 +1,138 @@
+//! Resilient jobs (extension): a PE fails, and the job goes on without it.
+
+use std::ffi::c_int;
+use std::slice;
+use std::sync::atomic::Ordering;
+
+use ferroshmem_collective::split;
+use ferroshmem_core::constants::TEAM_INVALID;
+use ferroshmem_core::failure::fatal::warn;
+use ferroshmem_core::group::Group;
+use ferroshmem_core::team::{Team, health, out_of_range};
+use ferroshmem_layout::PeState;
+use ferroshmem_runtime as runtime;
+
+use super::handles::{give, refuse_team_of_connection};
+use super::team;
+
+const ALIVE: c_int = 0;
+const FAILED: c_int = 1;
+
+/// From now on, the job goes on without PEs that fail. Collective over the world: 0, or -1 if this job cannot.
+pub fn resilient(name: &'static str) -> c_int {
+    let rt = runtime::get(name);
+    let (job, world) = (rt.node.job, rt.teams.world());
+    let failures = job.control.failures();
+    if world.health().is_some() {
+        return 0;
+    }
+    if job.placement.spans_nodes() || job.control.header().launcher_pid == 0 {
+        if rt.node.me == 0 {
+            warn(name, "a failure of a PE ends this job: start it by oshrun, on one node");
+        }
+        return -1;
+    }
+    health::set(true);
+    let since = failures.count();
+    for id in rt.teams.ids() {
+        if let Some(team) = rt.teams.by_id(id) {
+            team.become_resilient(job, since);
+        }
+    }
+    rt.collectives.become_resilient(job, since);
+    // All look for failures before the first may happen that does not end the job.
+    Group::of_team(&rt.node, name, world).agree(1);
+    failures.resilient.store(1, Ordering::Release);
+    0
+}
+
+/// Where the PEs that have failed are counted.
+pub fn failures(name: &'static str) -> *mut u64 {
+    runtime::get(name).node.job.control.failures().count.as_ptr()
+}
+
+/// Whether a PE of the job has failed.
+pub fn pe_state(name: &'static str, pe: c_int) -> c_int {
+    let node = &runtime::get(name).node;
+    let found = usize::try_from(pe).ok().filter(|pe| *pe < node.n_pes);
+    let Some(found) = found else { out_of_range(name, pe, node.n_pes, "job") };
+    // PEs of other nodes end the job.
+    let block = node.job.placement.local_index(found).map(|index| node.job.control.pe_block(index));
+    match block.map(|block| PeState::from_word(block.state.load(Ordering::Acquire))) {
+        Some(PeState::Failed) => FAILED,
+        _ => ALIVE,
+    }
+}
+
+/// The members of a team that have failed, by their numbers in it, `max` at most; how many there are, or -1.
+///
+/// # Safety
+/// `pes` has room for `max` numbers.
+pub unsafe fn team_failed(name: &'static str, team: usize, pes: *mut c_int, max: c_int) -> c_int {
+    let room = usize::try_from(max).unwrap_or(0);
+    // SAFETY: the caller's promise; of no elements, the pointer is not looked at.
+    let pes = if room == 0 { &mut [] } else { unsafe { slice::from_raw_parts_mut(pes, room) } };
+    let Some(found) = failed_members(name, team) else {
+        return -1;
+    };
+    for (to, member) in pes.iter_mut().zip(&found) {
+        *to = *member as c_int;
+    }
+    found.len() as c_int
+}
+
+/// The members of a team that have failed; None of no team.
+pub fn failed_members(name: &'static str, team: usize) -> Option<Vec<usize>> {
+    let team = runtime::get(name).teams.find(name, team)?;
+    let health = team.health();
+    let failed = health.map(|health| health.failed_members(health.count()).collect());
+    Some(failed.unwrap_or_default())
+}
+
+fn survivors<'a>(name: &'static str, team: usize) -> Option<&'a Team> {
+    let team = runtime::get(name).teams.find(name, team)?;
+    refuse_team_of_connection(name, team);
+    Some(team)
+}
+
+/// Agrees on the bitwise and of the values of the members that are left; how many have failed, or -1.
+///
+/// # Safety
+/// `value` is this PE's.
+pub unsafe fn team_agree(name: &'static str, team: usize, value: *mut c_int) -> c_int {
+    // SAFETY: the caller's promise.
+    let value = unsafe { &mut *value };
+    let Some(failed) = agree(name, team, value) else {
+        return -1;
+    };
+    failed as c_int
+}
+
+/// The same; None of no team.
+pub fn agree(name: &'static str, team: usize, value: &mut c_int) -> Option<usize> {
+    let rt = runtime::get(name);
+    let team = survivors(name, team)?;
+    let agreed = Group::of_team(&rt.node, name, team).agree(value.cast_unsigned());
+    *value = agreed.value.cast_signed();
+    Some(team.health().map_or(0, |health| health.failed_members(agreed.failures).count()))
+}
+
+/// Makes a team of the members that are left.
+///
+/// # Safety
+/// `new_team` can be written.
+pub unsafe fn team_shrink(name: &'static str, team: usize, new_team: *mut usize) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe { give(new_team, shrink(name, team), TEAM_INVALID) }
+}
+
+/// The same: its handle, None if no team is left.
+pub fn shrink(name: &'static str, team: usize) -> Option<usize> {
+    let rt = runtime::get(name);
+    let found = survivors(name, team)?;
+    match found.health() {
+        Some(health) => split::shrink(&rt.node, &rt.teams, name, (found, health)),
+        // All are left.
+        None => team::split_by(name, team, (Some(0), 0), &[], 0),
+    }
+}

@@ -1,0 +1,90 @@
+//! Which members of a team have failed, in a resilient job.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+use super::Members;
+use crate::wait::record::Ending;
+use ferroshmem_layout::Failures;
+
+/// Whether the job is resilient, as this process knows it: so that others need not look into the job's memory.
+static IS_ON: AtomicBool = AtomicBool::new(false);
+
+/// Whether the job goes on without PEs that fail.
+#[inline]
+pub fn is_on() -> bool {
+    IS_ON.load(Ordering::Relaxed)
+}
+
+/// The job does, or does not, once the library is finalised.
+pub fn set(on: bool) {
+    IS_ON.store(on, Ordering::Relaxed);
+}
+
+/// Which members have failed since a team was made, as this PE sees it. Once one has, the team has failed for ever.
+#[derive(Debug)]
+pub struct Health {
+    failures: &'static Failures,
+    members: Members,
+    /// The count of failures when the team was made, the same on all members.
+    since: AtomicU32,
+    /// The count up to which this PE has looked.
+    seen: AtomicU32,
+    has_failed: AtomicBool,
+}
+
+impl Health {
+    /// Of `members` that were all there at the count `since`.
+    pub fn new(failures: &'static Failures, members: Members, since: usize) -> Self {
+        let [since, seen] = [since as u32; 2].map(AtomicU32::new);
+        Self { failures, members, since, seen, has_failed: AtomicBool::new(false) }
+    }
+
+    /// The members are all there at the count `since`: other processes have taken the numbers of those that had failed.
+    pub fn renew(&self, since: usize) {
+        self.since.store(since as u32, Ordering::Relaxed);
+        self.seen.store(since as u32, Ordering::Relaxed);
+        self.has_failed.store(false, Ordering::Relaxed);
+    }
+
+    /// The count of failures when the team was made.
+    pub fn since(&self) -> usize {
+        self.since.load(Ordering::Relaxed) as usize
+    }
+
+    /// How many PEs of the job have failed.
+    pub fn count(&self) -> usize {
+        self.failures.count()
+    }
+
+    /// Whether a member has failed.
+    #[cold]
+    #[inline(never)]
+    pub fn has_failed(&self) -> bool {
+        let (seen, count) = (self.seen.load(Ordering::Relaxed) as usize, self.failures.count());
+        if seen < count {
+            if self.failures.between(seen, count).any(|pe| self.members.index_of(pe).is_some()) {
+                self.has_failed.store(true, Ordering::Relaxed);
+            }
+            // Another thread that finds it looked before this one.
+            self.seen.store(count as u32, Ordering::Release);
+        }
+        self.has_failed.load(Ordering::Relaxed)
+    }
+
+    /// The members among the failures up to a count, in the order of their numbers.
+    pub fn failed_members(&self, count: usize) -> impl Iterator<Item = usize> {
+        (0..self.members.size).filter(move |member| self.is_failed(*member, count))
+    }
+
+    /// Whether a member is among the failures up to a count.
+    pub fn is_failed(&self, member: usize, count: usize) -> bool {
+        let pe = self.members.pe(member);
+        self.failures.between(self.since(), count).any(|failed| failed == pe)
+    }
+}
+
+impl Ending for Health {
+    fn is_over(&self) -> bool {
+        self.has_failed()
+    }
+}
