@@ -15,6 +15,7 @@ use std::time::Duration;
 use ferroshmem_core::job::Attachment;
 use ferroshmem_layout::{PeBlock, PeState, WaitKind};
 use nix::sys::resource::{Resource, setrlimit};
+use nix::sys::signal::{Signal, raise};
 use support::{Ended, Job, oshrun};
 
 const SCENARIO: &str = "FERROSHMEM_TEST_SCENARIO";
@@ -46,6 +47,9 @@ fn pe() {
         ("never in the job", 1) => exit(0),
         _ => enter(PeState::Initialized),
     }
+    if let Some(how) = scenario.strip_prefix("resilient: ") {
+        lose(&job, how);
+    }
     match (scenario.as_str(), pe) {
         ("implicit", _) | ("missed", 2) | ("silent", 1) => exit(0),
         ("missed" | "hang", 0) => wait(block, WaitKind::Team, "shmem_barrier_all"),
@@ -76,6 +80,48 @@ fn pe() {
             exit(status);
         }
         _ => sleep(Duration::from_secs(100)),
+    }
+}
+
+/// Fails in a resilient job, or goes on without the others.
+fn lose(job: &Attachment, how: &str) -> ! {
+    let (pe, n_pes, failures) = (job.pe, job.control.n_pes(), job.control.failures());
+    let enter = |state: PeState| job.control.pe_block(pe).state.store(state as u32, Release);
+    let is_lost = |pe: usize| job.control.pe_block(pe).state.load(Acquire) == PeState::Failed as u32;
+    let wait_for = |count: usize| {
+        while failures.count() < count {
+            sleep(Duration::from_millis(1));
+        }
+    };
+    failures.resilient.store(1, Release);
+    let words: Vec<usize> = how.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    match (how.split(' ').next().unwrap(), pe) {
+        ("kill" | "exit", 0) => {
+            wait_for(n_pes - 1);
+            let all: Vec<_> = failures.between(0, n_pes - 1).collect();
+            assert!((1..n_pes).all(|pe| is_lost(pe) && all.contains(&pe)), "{all:?}");
+            println!("PE 0 has gone on");
+            enter(PeState::Finalized);
+            exit(words.get(1).map_or(0, |status| *status as i32));
+        }
+        ("all", 0) => {
+            wait_for(n_pes - 1);
+            exit(6);
+        }
+        ("global", 0) => {
+            wait_for(n_pes - 1);
+            job.control.pe_block(pe).status.store(8, Release);
+            enter(PeState::GlobalExit);
+            exit(8);
+        }
+        _ => {}
+    }
+    match words[0] {
+        // The first SIGSEGV ends in a handler of Rust's, which restores the default.
+        signal @ (9 | 11) => loop {
+            let _ = raise(Signal::try_from(signal as i32).unwrap());
+        },
+        status => exit(status as i32),
     }
 }
 
@@ -177,4 +223,55 @@ fn hang_report() {
     assert_eq!(ended.code, Some(128 + libc::SIGQUIT));
     let lines: Vec<_> = ended.stderr.lines().collect();
     assert!(is_hang_report(&lines), "{}", ended.stderr);
+}
+
+/// The lines on PEs that are lost, by PE.
+fn lost(ended: &Ended) -> Vec<&str> {
+    let mut lines: Vec<_> = ended.stderr.lines().filter(|line| line.ends_with("the job goes on without it")).collect();
+    lines.sort_unstable();
+    lines
+}
+
+#[test]
+fn a_resilient_job_goes_on_without_a_pe() {
+    for (how, what) in [
+        ("kill 9", "was killed by SIGKILL (by a user, or for lack of memory)"),
+        ("kill 11", "was killed by SIGSEGV (segmentation fault)"),
+        ("exit 3", "exited with status 3"),
+        ("exit 0", "exited with status 0 without shmem_finalize"),
+    ] {
+        let ended = run("-n 3", &format!("resilient: {how}"));
+        assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+        let lines = lost(&ended);
+        assert_eq!((lines.len(), ended.stderr.lines().count()), (2, 2), "{}", ended.stderr);
+        for (pe, line) in (1..).zip(lines) {
+            assert!(line.starts_with(&format!("oshrun: PE {pe} (\"")) && line.contains(what), "{line}");
+        }
+        assert!(ended.stdout.contains("PE 0 has gone on"), "{}", ended.stdout);
+    }
+}
+
+#[test]
+fn a_resilient_job_ends_with_the_status_of_the_survivors() {
+    let ended = run("-n 2", "resilient: kill 9 5");
+    assert_eq!(ended.code, Some(5), "{}", ended.stderr);
+    assert_eq!(lost(&ended).len(), 1, "{}", ended.stderr);
+    let ended = run("-n 3", "resilient: global 11");
+    assert_eq!((ended.code, lost(&ended).len(), ended.stderr.lines().count()), (Some(8), 2, 2), "{}", ended.stderr);
+}
+
+#[test]
+fn a_resilient_job_ends_with_its_last_pe() {
+    let ended = run("-n 3", "resilient: all 9");
+    assert_eq!((ended.code, lost(&ended).len()), (Some(6), 2), "{}", ended.stderr);
+    let last = ended.stderr.lines().last().unwrap();
+    assert!(last.ends_with("exited with status 6; ended the job"), "{last}");
+}
+
+#[test]
+fn resilient_jobs_do_not_meet() {
+    let jobs: Vec<_> = (0..2).map(|_| Job::start(&mut job("-n 3", "resilient: kill 9"), "")).collect();
+    for ended in jobs.into_iter().map(Job::wait) {
+        assert_eq!((ended.code, lost(&ended).len()), (Some(0), 2), "{}", ended.stderr);
+    }
 }

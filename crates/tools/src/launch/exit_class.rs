@@ -21,6 +21,8 @@ pub(super) enum ExitClass {
     Done,
     /// Status 0, but not from `shmem_finalize`: an error only if the others wait for it.
     Unfinalized,
+    /// It failed in a job that goes on without it, with this line for the user.
+    Lost(String),
     /// It failed, or called `shmem_global_exit`.
     EndsJob {
         /// Exit status of the job.
@@ -32,15 +34,27 @@ pub(super) enum ExitClass {
     },
 }
 
-/// Classifies the end of PE `pe`, which ran `program` and left `state` and `global_status` (the argument
-/// of `shmem_global_exit`) in its block.
-pub(super) fn classify(pe: usize, program: &str, status: ExitStatus, state: PeState, global_status: i32) -> ExitClass {
+/// What a PE that has ended left in its block, and what its job does without it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Left {
+    /// How far it was.
+    pub state: PeState,
+    /// The argument of `shmem_global_exit`.
+    pub global_status: i32,
+    /// Whether the job goes on without PEs that fail.
+    pub goes_on: bool,
+}
+
+/// Classifies the end of PE `pe`, which ran `program`.
+pub(super) fn classify(pe: usize, program: &str, status: ExitStatus, left: Left) -> ExitClass {
+    let Left { state, global_status, goes_on } = left;
     if state == PeState::GlobalExit {
         let status = (global_status & 0xff) as u8;
         return ExitClass::EndsJob { status, line: None, others_leave: false };
     }
     let (job_status, how) = match (status.code(), status.signal()) {
         (Some(0), _) if state == PeState::Finalized => return ExitClass::Done,
+        (Some(0), _) if goes_on => (0, format!("exited with status 0 without {}", missing(state))),
         (Some(0), _) => return ExitClass::Unfinalized,
         (Some(NOT_FOUND), _) if state == PeState::Started => {
             (NOT_FOUND as u8, format!("exited with status {NOT_FOUND}{LOADING}"))
@@ -53,11 +67,25 @@ pub(super) fn classify(pe: usize, program: &str, status: ExitStatus, state: PeSt
             (128 + signal as u8, format!("was killed by {}{meaning}", signals::name(signal)))
         }
     };
-    let line = format!("PE {pe} (\"{program}\") {how}; ended the job");
+    // The status that a program ends with after shmem_finalize is its result.
+    let is_lost = goes_on && (state != PeState::Finalized || status.code().is_none());
+    let then = if is_lost { "the job goes on without it" } else { "ended the job" };
+    let line = format!("PE {pe} (\"{program}\") {how}; {then}");
+    if is_lost {
+        return ExitClass::Lost(line);
+    }
     ExitClass::EndsJob {
         status: job_status,
         line: (state != PeState::Reported).then_some(line),
         others_leave: state == PeState::Finalized,
+    }
+}
+
+/// The routine that a PE in this state, which has exited without finalising, has not called.
+pub(super) fn missing(state: PeState) -> &'static str {
+    match state {
+        PeState::Started => "shmem_init",
+        _ => "shmem_finalize",
     }
 }
 
@@ -85,11 +113,13 @@ mod tests {
     use super::*;
 
     fn exited(code: i32, state: PeState) -> ExitClass {
-        classify(2, "./a", ExitStatus::from_raw(code << 8), state, 0x107)
+        let left = Left { state, global_status: 0x107, goes_on: false };
+        classify(2, "./a", ExitStatus::from_raw(code << 8), left)
     }
 
     fn killed(wait_status: i32) -> ExitClass {
-        classify(2, "./a", ExitStatus::from_raw(wait_status), PeState::Initialized, 0)
+        let left = Left { state: PeState::Initialized, global_status: 0, goes_on: false };
+        classify(2, "./a", ExitStatus::from_raw(wait_status), left)
     }
 
     fn parts(class: ExitClass) -> (u8, Option<String>, bool) {
@@ -131,5 +161,27 @@ mod tests {
         let (status, line, _) = parts(killed(libc::SIGRTMIN() + 2));
         assert_eq!(status, 128 + libc::SIGRTMIN() as u8 + 2);
         assert!(line.unwrap().contains("SIGRTMIN+2"));
+    }
+
+    #[test]
+    fn a_job_that_goes_on_ends_with_the_result_of_its_programs() {
+        let of =
+            |raw, state| classify(2, "./a", ExitStatus::from_raw(raw), Left { state, global_status: 5, goes_on: true });
+        let lost = |raw, state| match of(raw, state) {
+            ExitClass::Lost(line) => line,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(
+            lost(libc::SIGKILL, PeState::Initialized),
+            "PE 2 (\"./a\") was killed by SIGKILL (by a user, or for lack of memory); the job goes on without it"
+        );
+        assert!(lost(libc::SIGSEGV, PeState::Finalized).ends_with("; the job goes on without it"));
+        assert!(lost(libc::SIGSEGV, PeState::Reported).contains("SIGSEGV"));
+        assert!(lost(3 << 8, PeState::Initialized).contains("exited with status 3; the job goes on"));
+        assert!(lost(0, PeState::Initialized).contains("status 0 without shmem_finalize; the job goes on"));
+        assert!(lost(0, PeState::Started).contains("status 0 without shmem_init; the job goes on"));
+        assert_eq!(of(0, PeState::Finalized), ExitClass::Done);
+        assert_eq!(parts(of(4 << 8, PeState::Finalized)).0, 4);
+        assert_eq!(parts(of(libc::SIGKILL, PeState::GlobalExit)).0, 5);
     }
 }

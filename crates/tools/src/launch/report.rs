@@ -114,6 +114,12 @@ impl Report {
             let pes = doing.entry((what, place)).or_default();
             pes.push(node.numbers[pe]);
         }
+        let state = |pe: usize| PeState::from_word(control.pe_block(pe).state.load(Acquire));
+        let failed: Vec<_> = (0..control.n_pes()).filter(|pe| state(*pe) == PeState::Failed).collect();
+        if !failed.is_empty() {
+            let pes = failed.into_iter().map(|pe| node.numbers[pe]).collect();
+            doing.insert((PeActivity::Failed, String::new()), pes);
+        }
         waiters.sort_unstable_by_key(|waiter| waiter.pe);
         let groups = groups(node, &waiters);
         let shown = groups.iter().map(Group::line);
@@ -388,6 +394,7 @@ enum PeActivity {
     Outside,
     Starts,
     Leaves,
+    Failed,
 }
 
 impl PeActivity {
@@ -417,6 +424,7 @@ impl PeActivity {
                 ("was in the program, in no routine that waits", "were in the program, in no routine that waits")
             }
             Self::Starts => ("is not in shmem_init yet", "are not in shmem_init yet"),
+            Self::Failed => ("has failed", "have failed"),
             Self::Leaves => {
                 ("is past shmem_finalize, and has not ended", "are past shmem_finalize, and have not ended")
             }

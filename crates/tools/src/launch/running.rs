@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::time::{Duration, Instant};
 
 use ferroshmem_core::job::control::Control;
@@ -16,6 +16,7 @@ use nix::unistd::{Pid, getpid};
 use super::adopted::Adopted;
 use super::connected::Connected;
 use super::deadlock::{Cycle, Deadlock, DeadlockDetector, missed};
+use super::exit_class::missing;
 use super::failure::Failure;
 use super::initialization::Initialization;
 use super::job::Job;
@@ -382,10 +383,29 @@ impl RunningJob {
 
     /// The routine that PE `pe`, which has exited without finalising, has not called.
     pub(super) fn missing(&self, pe: usize) -> &'static str {
-        match self.state(pe) {
-            PeState::Started => "shmem_init",
-            _ => "shmem_finalize",
+        missing(self.state(pe))
+    }
+
+    /// Whether it goes on without a PE that has failed: the program has asked for that, others are there that can go
+    /// on or have done their part, and no PE of another job waits for this one.
+    pub(super) fn goes_on(&self, connections: &[Connected]) -> bool {
+        let has_others = || {
+            let is_done = |pe| self.state(pe) == PeState::Finalized;
+            !self.alive.is_empty() || (0..self.control.n_pes()).any(is_done)
+        };
+        let is_bound = || connections.iter().any(|c| c.bound_to(self.number).is_some());
+        self.control.failures().can_go_on() && has_others() && !is_bound()
+    }
+
+    /// PE `pe` has failed, and the job goes on. The others find it in the job's memory.
+    pub(super) fn lose(&self, pe: usize) {
+        let (block, header) = (self.control.pe_block(pe), self.control.header());
+        block.state.store(PeState::Failed as u32, Release);
+        // The next PE that fails explains its failure, too.
+        for word in [&header.reporter, &header.failing] {
+            let _ = word.compare_exchange(pe as u32 + 1, 0, AcqRel, Acquire);
         }
+        self.control.failures().record(pe);
     }
 
     fn line_of(&self, deadlock: &Deadlock) -> String {

@@ -17,7 +17,7 @@ use super::Supervisor;
 use crate::launch::core_file::Dumped;
 use crate::launch::debugging;
 use crate::launch::descendants::{Reaped, reap};
-use crate::launch::exit_class::{ExitClass, classify};
+use crate::launch::exit_class::{ExitClass, Left, classify};
 use crate::launch::program::Executable;
 use crate::launch::running::RunningJob;
 use crate::launch::shutdown::{LEAVE, Shutdown};
@@ -93,7 +93,8 @@ impl Supervisor {
             PeState::Started if job.control.is_refused() => PeState::Reported,
             state => state,
         };
-        match classify(pe, program, status, state, global_status) {
+        let left = Left { state, global_status, goes_on: job.goes_on(&self.connections) };
+        match classify(pe, program, status, left) {
             // A PE that ends after the signal to end is not reported.
             _ if self.shutdown.as_ref().is_some_and(Shutdown::has_begun) => {}
             _ if job.shutdown.as_ref().is_some_and(Shutdown::has_begun) => {}
@@ -101,6 +102,14 @@ impl Supervisor {
             ExitClass::Unfinalized => {
                 job.unfinalized.push(pe);
                 self.gone.push((job.number, pe, job.missing(pe)));
+                let number = job.number;
+                let needing = self.connections.iter().filter(|c| c.needs(number, pe));
+                needing.for_each(|c| c.fail(number));
+            }
+            ExitClass::Lost(line) => {
+                let line = with_core_file(line, job.job.program(pe), pid, how);
+                job.print_line(&mut self.output, &line);
+                job.lose(pe);
                 let number = job.number;
                 let needing = self.connections.iter().filter(|c| c.needs(number, pe));
                 needing.for_each(|c| c.fail(number));
