@@ -2,7 +2,7 @@
 //! memory safety rests on all of them being about the same.
 
 use ferroshmem_core::group::Group;
-use ferroshmem_core::team::Fragile;
+use ferroshmem_core::team::Team;
 use ferroshmem_runtime as runtime;
 
 /// Another member was about something else.
@@ -60,5 +60,5 @@ pub(crate) fn agree_in(group: &Group<'_>, say: u64) -> Result<(), Difference> {
 /// Whether the team is that of a group that has failed, or a member of it has failed in a resilient job.
 pub fn has_failed(name: &'static str, team: usize) -> bool {
     let team = runtime::get(name).teams.find(name, team);
-    team.and_then(|team| team.fragile.get()).is_some_and(Fragile::has_failed)
+    team.is_some_and(Team::has_failed)
 }

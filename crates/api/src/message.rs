@@ -135,25 +135,24 @@ unsafe fn send_and_wait(
     match unsafe { begin(name, team, buf, nbytes, pe, tag) } {
         None => -1,
         Some(SENT) => 0,
-        Some(handle) => {
-            await_one(name, handle);
-            0
-        }
+        Some(handle) => await_one(name, handle),
     }
 }
 
-/// Waits for a live request.
+/// Waits for a live request: 0 or its error.
 #[cold]
 #[inline(never)]
-fn await_one(name: &'static str, handle: u64) {
+fn await_one(name: &'static str, handle: u64) -> c_int {
     let rt = runtime::get(name);
     let Some(reason) = rt.messages.reason(name, handle) else {
         dead(name);
     };
+    let mut error = 0;
     rt.messages.wait(&rt.node, &reason, &mut |requests| match take(requests, handle) {
-        Ok(done) => done.is_some(),
+        Ok(done) => done.inspect(|status| error = status.error).is_some(),
         Err(Dead) => dead(name),
     });
+    error
 }
 
 #[cold]
@@ -275,7 +274,7 @@ pub unsafe fn probe(name: &'static str, team: usize, pe: c_int, tag: c_int, stat
     let found = rt.messages.await_message(&rt.node, &reason, &pattern);
     // SAFETY: the caller promises that `status` is null or writable.
     unsafe { write(status, found) };
-    0
+    found.error
 }
 
 /// Whether a message is there: 1 or 0.

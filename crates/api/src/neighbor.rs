@@ -44,12 +44,12 @@ unsafe fn create(
     name: &'static str,
     team: usize,
     graph: *mut usize,
-    edges: impl FnOnce(&Runtime, &Team) -> Edges,
+    edges: impl FnOnce(&Runtime, &Team) -> Option<Edges>,
 ) -> c_int {
     let rt = runtime::get(name);
-    let made = rt.teams.find(name, team).map(|found| {
+    let made = rt.teams.find(name, team).and_then(|found| {
         refuse_team_of_connection(name, found);
-        rt.collectives.add_graph(team, edges(rt, found))
+        Some(rt.collectives.add_graph(team, edges(rt, found)?))
     });
     // SAFETY: the caller promises that `graph` can be written.
     unsafe { give(graph, made, GRAPH_INVALID) }
@@ -110,7 +110,7 @@ pub unsafe fn cart_create(
         group.check_agreement(&rt.node, &[("ndims", ndims as u64), ("dims and periods", digest)]);
         let dims: Vec<_> = dims.iter().map(|dim| *dim as usize).collect();
         let periods: Vec<_> = periods.iter().map(|period| *period != 0).collect();
-        Edges::of_grid(team.index, &dims, &periods)
+        Some(Edges::of_grid(team.index, &dims, &periods))
     };
     // SAFETY: as above.
     unsafe { create(name, team, graph, grid) }
@@ -172,9 +172,8 @@ pub unsafe fn alltoall(
     // SAFETY: the caller's promises.
     unsafe {
         let made = rt.collectives.init_neighbors(name, &rt.node, (team, graph), (&dests, &sources));
-        request.write(made as usize);
+        give(request, made.map(|made| made as usize), 0)
     }
-    0
 }
 
 /// As [`alltoall`], with an array of its own for each neighbour.
@@ -195,7 +194,7 @@ pub unsafe fn alltoallw(
     unsafe {
         let dests = list(name, "dests", dests, edges.sources.len());
         let sources = list(name, "sources", sources, edges.dests.len());
-        request.write(rt.collectives.init_neighbors(name, &rt.node, (team, graph), (dests, sources)) as usize);
+        let made = rt.collectives.init_neighbors(name, &rt.node, (team, graph), (dests, sources));
+        give(request, made.map(|made| made as usize), 0)
     }
-    0
 }

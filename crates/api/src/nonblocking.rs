@@ -11,6 +11,7 @@ use ferroshmem_collective::nonblocking::exchange::{self, Combination};
 use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::group::Group;
 use ferroshmem_core::memory::Argument;
+use ferroshmem_core::team::health;
 use ferroshmem_core::transport::Transport;
 use ferroshmem_core::transport::request::is_one_sided;
 use ferroshmem_core::wait::progress::after_idle_test;
@@ -421,6 +422,12 @@ pub fn is_complete(name: &'static str, request: usize) -> bool {
     rt.collectives.test(name, &rt.node, request as u64)
 }
 
+/// -1 for a request of a team of which a PE has failed, else 0.
+#[inline]
+fn error_of(name: &'static str, request: usize) -> c_int {
+    if health::is_on() && runtime::get(name).collectives.has_failed(name, request as u64) { -1 } else { 0 }
+}
+
 /// Ends a request that is complete: its index.
 fn end_any(name: &'static str, requests: &mut [usize]) -> Option<usize> {
     let collectives = &runtime::get(name).collectives;
@@ -442,7 +449,7 @@ pub unsafe fn test(name: &'static str, request: *mut usize) -> c_int {
     unsafe { testall(name, 1, request) }
 }
 
-/// Waits until a request is complete, and ends it.
+/// Waits until a request is complete, and ends it: 0, or -1 if a PE of its team has failed.
 ///
 /// # Safety
 /// As [`test`].
@@ -494,10 +501,12 @@ pub unsafe fn testall(name: &'static str, count: usize, requests: *mut usize) ->
         after_idle_test(WaitKind::Team);
         return UNDER_WAY;
     }
+    let mut result = 0;
     for request in requests {
+        result |= error_of(name, *request);
         runtime::get(name).collectives.end(name, request);
     }
-    0
+    result
 }
 
 /// The index of a request that is complete, and then ended; `usize::MAX` if there is none.
@@ -516,10 +525,13 @@ pub unsafe fn testany(name: &'static str, count: usize, requests: *mut usize) ->
 pub unsafe fn waitall(name: &'static str, count: usize, requests: *mut usize) -> c_int {
     let rt = runtime::get(name);
     // SAFETY: as above.
+    let mut result = 0;
     for request in unsafe { slice(requests, count) } {
+        let waited = *request;
         rt.collectives.wait(name, &rt.node, request);
+        result |= error_of(name, waited);
     }
-    0
+    result
 }
 
 /// Waits until one of several requests is complete, and ends it: its index, or `usize::MAX` if there are none.

@@ -40,10 +40,17 @@ pub fn resilient(name: &'static str) -> c_int {
         }
     }
     rt.collectives.become_resilient(job, since);
+    rt.messages.become_resilient(has_team_failed);
     // All look for failures before the first may happen that does not end the job.
     Group::of_team(&rt.node, name, world).agree(1);
     failures.resilient.store(1, Ordering::Release);
     0
+}
+
+/// Whether a PE of the team of an id has failed.
+fn has_team_failed(id: usize) -> bool {
+    let team = runtime::current().and_then(|rt| rt.teams.by_id(id));
+    team.is_some_and(Team::has_failed)
 }
 
 /// Where the PEs that have failed are counted.

@@ -257,6 +257,9 @@ fn agree_on_start(rt: &Runtime, group: &Group<'_>, len: u64, align: u64) -> Opti
         // 0 means none; each PE says less in each round, or all the same.
         let starts = gather(group, mine.map_or(0, |start| start + 1));
         let least = starts.iter().copied().min().unwrap_or(0).checked_sub(1)?;
+        if group.has_failed() {
+            return None;
+        }
         if starts.iter().all(|start| *start == least + 1) {
             return Some(least);
         }
@@ -287,6 +290,9 @@ fn first_failed(group: &Group<'_>, is_well: bool, place: u64, bytes: u64, reques
         details.iter().fold(0_u64, |sum, detail| (sum ^ detail).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29));
     let mine = digest << 1 | u64::from(is_well);
     let words = gather(group, mine);
+    if group.has_failed() {
+        return Some(usize::MAX);
+    }
     if let Some(member) = words.iter().position(|word| (word ^ mine) >> 1 != 0) {
         fatal(
             group.name,

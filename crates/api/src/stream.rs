@@ -82,8 +82,10 @@ pub unsafe fn push_many(name: &'static str, stream: usize, items: *const c_void,
     }
     // SAFETY: the caller promises that `items` is readable for `n` items of the stream.
     let pushed = unsafe { state.push_many(&rt.node, name, items.cast(), n, pe) };
+    // Where a PE has failed, what finds no room is dropped: programs try until it does.
+    let is_lost = pushed < n && state.has_failed();
     leave(state, pushed < n);
-    pushed
+    if is_lost { n } else { pushed }
 }
 
 /// Pulls an item: 1, or 0 if none is there.

@@ -94,8 +94,8 @@ pub(crate) fn take(node: &Node, name: &str, bytes: usize) -> usize {
 }
 
 impl Edges {
-    /// Finds the other ends of the edges that the members list. Collective.
-    pub fn of_lists(node: &Node, name: &'static str, team: &Team, sources: &[i32], dests: &[i32]) -> Self {
+    /// Finds the other ends of the edges that the members list; None if a member has failed. Collective.
+    pub fn of_lists(node: &Node, name: &'static str, team: &Team, sources: &[i32], dests: &[i32]) -> Option<Self> {
         let size = team.members.size;
         for (list, what) in [(sources, "sources"), (dests, "dests")] {
             let is_wrong = |member: &i32| *member != NO_NEIGHBOR && !(0..size as i32).contains(member);
@@ -117,6 +117,10 @@ impl Edges {
         let epoch = group.epoch();
         epoch.publish(offset as u64);
         epoch.synchronise();
+        if group.has_failed() {
+            areas.give_back(offset, bytes);
+            return None;
+        }
         let lists_of = |member: usize| -> [Vec<i32>; 2] {
             let pe = team.members.pe(member);
             let at = Place::of(node, areas, pe, epoch.published(member) as usize);
@@ -154,7 +158,7 @@ impl Edges {
         let edges = Self { sources: find(sources, 1), dests: find(dests, 0) };
         group.sync();
         areas.give_back(offset, bytes);
-        edges
+        Some(edges)
     }
 
     /// Those of a grid, whose last dimension has neighbouring numbers: before and after in each dimension.

@@ -109,6 +109,8 @@ pub const GROUP_DISCONNECTED: c_int = 1;
 pub const GROUP_FAILED: c_int = 2;
 /// `SHMEMX_MSG_TRUNCATED`.
 pub const MSG_TRUNCATED: c_int = 1;
+/// `SHMEMX_MSG_FAILED`.
+pub const MSG_FAILED: c_int = 2;
 
 /// `SHMEMX_GRAPH_INVALID`.
 pub const GRAPH_INVALID: usize = 0;

@@ -232,9 +232,11 @@ impl Messages {
         let Some(request) = state.requests.get(handle) else {
             return;
         };
-        request.phase = Phase::Complete;
-        state.close();
-        self.announce();
+        // One that was given up may be complete already.
+        if std::mem::replace(&mut request.phase, Phase::Complete) != Phase::Complete {
+            state.close();
+            self.announce();
+        }
     }
 }
 

@@ -20,6 +20,7 @@ mod arrivals;
 mod closing;
 pub mod credit;
 mod delivery;
+mod failures;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
 mod local_inbox;
@@ -36,6 +37,7 @@ mod short;
 mod state;
 pub mod wire;
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -49,6 +51,7 @@ use ferroshmem_layout::{PeBlock, WaitKind};
 use self::local_inbox::room;
 use self::lock::{Guard, Lock};
 use self::queued::Queued;
+use self::failures::FAILED;
 use self::request::{Pattern, Phase, Receive, Requests, Status};
 use self::state::State;
 
@@ -91,6 +94,8 @@ pub struct Messages {
     queued: Queued,
     /// Counts what is under way to other nodes.
     context: Context,
+    /// In a resilient job: whether a PE of a team has failed, by the team's id.
+    has_failed: OnceLock<fn(usize) -> bool>,
     /// See [`PeBlock::token`].
     token: u64,
 }
@@ -119,6 +124,7 @@ impl Messages {
             changes: AtomicU32::new(0),
             queued: Queued::default(),
             context: Context::default(),
+            has_failed: OnceLock::new(),
             token,
         }
     }
@@ -149,6 +155,7 @@ impl Messages {
     /// Makes progress, and looks at the requests.
     pub fn look<R>(&self, node: &Node, then: &mut dyn FnMut(&mut Requests) -> R) -> R {
         remote::poll(node);
+        self.give_up(node);
         then(&mut self.enter(node).requests)
     }
 
@@ -175,7 +182,8 @@ impl Messages {
                     }
                     spins = self.spins(node);
                 } else if !spins.again() {
-                    return None;
+                    // What has come was taken before.
+                    return if self.give_up(node) { look() } else { None };
                 }
             }
         })
@@ -194,6 +202,9 @@ impl Messages {
             let at = state.matching.find(pattern);
             if let Some(at) = at {
                 found = Status::of(state.matching.envelope(at), u64::MAX);
+            } else if self.is_in_vain(pattern.team) {
+                found = FAILED;
+                return true;
             }
             at.is_some()
         });

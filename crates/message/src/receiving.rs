@@ -8,6 +8,7 @@ use ferroshmem_core::team::WORLD;
 use ferroshmem_core::wait::Spins;
 use ferroshmem_layout::inbox::{Envelope, Kind, copy_eager};
 
+use super::failures::FAILED;
 use super::local_inbox::room;
 use super::request::{Pattern, Receive, Status, take};
 use super::state::{Data, State};
@@ -60,7 +61,10 @@ impl Messages {
         }
         let Receive { pattern, peer, .. } = receive;
         let reason = reason(routine, pattern.team, peer, false, pattern.tag);
-        self.wait_for(node, &reason, || self.look_for(node, &mut receive))
+        self.wait_for(node, &reason, || {
+            let status = self.look_for(node, &mut receive);
+            status.or_else(|| (receive.handle == 0 && self.is_in_vain(pattern.team)).then_some(FAILED))
+        })
     }
 
     /// Receives the next record of the inbox, or the one that comes within the time of a short wait, if that is the

@@ -127,6 +127,16 @@ impl Requests {
         self.free.push(handle as u32);
     }
 
+    /// The handle of the first request from a place on that is under way and of which something is so, and the next
+    /// place.
+    pub fn find(&self, from: usize, is_so: impl Fn(&Request) -> bool) -> Option<(u64, usize)> {
+        let mut slots = self.slots.iter().enumerate().skip(from);
+        slots.find_map(|(index, (generation, slot))| {
+            let request = slot.as_ref().filter(|request| request.phase != Phase::Complete)?;
+            is_so(request).then(|| (u64::from(*generation) << 32 | index as u64, index + 1))
+        })
+    }
+
     /// The requests that are under way.
     pub fn under_way(&self) -> impl Iterator<Item = &Request> {
         let live = self.slots.iter().filter_map(|(_, slot)| slot.as_ref());

@@ -13,7 +13,6 @@ use ferroshmem_core::offload::{self, Owner};
 use ferroshmem_core::team::{Team, Teams, out_of_range};
 use ferroshmem_core::transport::Call;
 use ferroshmem_fabric as fabric;
-use ferroshmem_layout::SHADOW;
 use ferroshmem_message::Messages;
 use ferroshmem_port::names::Names;
 use ferroshmem_port::port::Ports;
@@ -117,19 +116,22 @@ impl Runtime {
         Call { routine, context, pe, records_wait: true }
     }
 
-    /// The predefined teams begin anew, as do active sets, in slots that are zero: other processes have taken the numbers
-    /// of all PEs that had failed up to the count `since`. No other thread uses the library.
-    pub fn renew_world(&'static self, since: usize) {
-        let job = self.node.job;
+    /// Gives up what is under way in the predefined teams, in which PEs have failed, before they are
+    /// [renewed](Self::renew_world). No other thread uses the library until then.
+    pub fn abandon_world(&'static self) {
+        self.messages.give_up(&self.node);
         for id in 0..PREDEFINED_TEAMS {
-            // They end, as their members have failed.
             self.collectives.drain(&self.node, id);
             self.collectives.leave(&self.node, id);
-            let shadow = &job.control.team_slot(id + SHADOW, job.index).own;
-            shadow.epoch.store(0, Ordering::Relaxed);
+            self.messages.leave_team(&self.node, id);
         }
-        self.teams.renew(since);
         self.active_sets.forget();
+    }
+
+    /// The predefined teams begin anew, in slots that are zero: other processes have taken the numbers of all PEs that
+    /// had failed up to the count `since`.
+    pub fn renew_world(&self, since: usize) {
+        self.teams.renew(since);
     }
 
     /// Whether `pe` is a PE of a connection; another number ends the job.

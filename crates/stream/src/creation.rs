@@ -8,7 +8,7 @@ use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::group::Group;
 use ferroshmem_core::job::StreamAreas;
 use ferroshmem_core::node::Node;
-use ferroshmem_core::team::Team;
+use ferroshmem_core::team::{Health, Team};
 use ferroshmem_core::wait::progress;
 use ferroshmem_fabric::Context;
 
@@ -21,9 +21,9 @@ use super::shape::{self, Head, Nodes, Shape};
 use super::state::State;
 use super::table::Streams;
 
-/// Why a stream cannot be created.
+/// A stream cannot be created: a member has no memory left, or has failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NoMemory;
+pub struct NotCreated;
 
 impl Streams {
     /// Creates a stream over a team; its handle. Collective.
@@ -33,7 +33,7 @@ impl Streams {
         name: &'static str,
         team: &Team,
         options: Options,
-    ) -> Result<usize, NoMemory> {
+    ) -> Result<usize, NotCreated> {
         let areas = StreamAreas::of(node.job).unwrap_or_else(|e| {
             fatal(
                 name,
@@ -55,11 +55,15 @@ impl Streams {
             if let Some(offset) = part {
                 areas.give_back(offset, shape.bytes());
             }
-            return Err(NoMemory);
+            return Err(NotCreated);
         };
         let epoch = group.epoch();
         epoch.publish(options.with_offset(offset));
         epoch.synchronise();
+        if group.has_failed() {
+            areas.give_back(offset, shape.bytes());
+            return Err(NotCreated);
+        }
         let offset_of = |member: u32| {
             let pe = team.members.pe(member as usize);
             options.offset_of(name, pe, epoch.published(member as usize))
@@ -105,6 +109,7 @@ impl Streams {
         };
         let state = State {
             options,
+            health: team.health().map(Health::copy),
             me: (team.index as u32, local as usize),
             routes: nodes.ranks.iter().map(route).collect(),
             local_pes: home_members.iter().zip(&offsets).map(local_pe).collect(),
@@ -131,7 +136,7 @@ impl Streams {
         let generation = self.generation.fetch_add(1, Ordering::Relaxed);
         let handle = |index: usize| (generation & 0x7fff_ffff) << 32 | (index + 1);
         let index = self.table.insert(|index| Stream::new(handle(index), team, state));
-        index.map(handle).ok_or(NoMemory)
+        index.map(handle).ok_or(NotCreated)
     }
 }
 

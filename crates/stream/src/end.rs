@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use ferroshmem_core::node::Node;
+use ferroshmem_core::team::Health;
 use ferroshmem_core::wait::progress;
 
 use super::link::{IncomingLink, OutgoingLink};
@@ -25,7 +26,12 @@ impl State {
         self.progress(node);
     }
 
-    /// Whether all members have ended the stream, and this one has pulled all that was pushed to it and brought all
+    /// Whether a member has failed: no more items are awaited.
+    pub fn has_failed(&self) -> bool {
+        self.health.as_ref().is_some_and(Health::has_failed)
+    }
+
+    /// Whether all members have ended the stream, or one has failed, and this one has pulled all that was pushed to it and brought all
     /// that it had to bring.
     pub fn is_done(&mut self, node: &Node) -> bool {
         if self.is_done {
@@ -36,7 +42,8 @@ impl State {
         let locals = self.local_pes.len() as u64;
         let closed = self.local_pes[0].head.closed.0.load(Ordering::Acquire);
         // What is in rings once all are closed is all that will be.
-        self.is_done = closed >= locals * self.uses && !self.find() && self.outgoing.iter().all(OutgoingLink::is_done);
+        let is_over = closed >= locals * self.uses || self.has_failed();
+        self.is_done = is_over && !self.find() && self.outgoing.iter().all(OutgoingLink::is_done);
         if self.is_done && self.spans_nodes() {
             progress::STREAMS.fetch_sub(1, Ordering::Relaxed);
         }

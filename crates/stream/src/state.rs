@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::internode::Internode;
 use ferroshmem_core::node::Node;
+use ferroshmem_core::team::Health;
 use ferroshmem_core::wait::{POLICY, signals};
 use ferroshmem_fabric::Context;
 
@@ -23,6 +24,8 @@ const OFFER: u32 = 8;
 #[derive(Debug)]
 pub struct State {
     pub(super) options: Options,
+    /// Which members have failed, in a resilient job.
+    pub(super) health: Option<Health>,
     /// This PE's numbers in the team and on the node.
     pub(super) me: (u32, usize),
     pub(super) routes: Box<[Route]>,

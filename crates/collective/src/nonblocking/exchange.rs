@@ -99,7 +99,7 @@ impl<'g> Exchange<'g> {
     /// Whether the values of all members are there.
     pub(super) fn is_complete(&self) -> bool {
         let epoch = self.group.resume(self.epoch.load(Ordering::Relaxed));
-        self.others().all(|member| epoch.is_posted(member))
+        self.others().all(|member| epoch.is_posted(member)) || self.group.has_failed()
     }
 
     /// Waits for the values of all members.

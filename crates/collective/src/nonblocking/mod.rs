@@ -500,6 +500,18 @@ impl Queues {
         *request = 0;
     }
 
+    /// Whether a member has failed of those with whom a request is, in a resilient job.
+    #[cold]
+    #[inline(never)]
+    pub fn has_failed(&self, name: &str, request: u64) -> bool {
+        if is_persistent(request) {
+            return self.persistent(name, request).has_failed();
+        }
+        let id = (request as usize & 0xffff).checked_sub(1);
+        let queue = id.and_then(|id| self.table.get(id)).filter(|queue| queue.tag == request as u32);
+        queue.is_some_and(|queue| queue.shadow.has_failed())
+    }
+
     /// The index of the one of several requests that completes first, if those that are active are of one team: they
     /// complete in their order.
     pub fn first_of_one_team(&self, name: &str, requests: &[usize]) -> Option<usize> {

@@ -17,7 +17,7 @@ use ferroshmem_core::group::Group;
 use ferroshmem_core::job::StreamAreas;
 use ferroshmem_core::memory::Argument;
 use ferroshmem_core::node::Node;
-use ferroshmem_core::team::Team;
+use ferroshmem_core::team::{Health, Team};
 use ferroshmem_core::transport::Location;
 use ferroshmem_core::wait::signals::SignalWords;
 use ferroshmem_core::wait::{POLICY, WaitReason, signals};
@@ -234,6 +234,8 @@ unsafe impl Send for State {}
 #[derive(Debug)]
 pub(super) struct Neighbors {
     pub(super) graph: usize,
+    /// Which members have failed, in a resilient job.
+    health: Option<Health>,
     areas: &'static StreamAreas,
     /// Offset and bytes of its memory.
     part: (usize, usize),
@@ -248,13 +250,13 @@ pub(super) struct Neighbors {
 type Record = [u64; 6];
 
 impl Neighbors {
-    /// Makes the exchange of a graph, with arrays for each source and each dest. Collective.
+    /// Makes the exchange of a graph, with arrays for each source and each dest; None if a member has failed. Collective.
     pub(super) fn new(
         node: &'static Node,
         name: &'static str,
         (team, graph): (&Team, &Graph),
         (dests, sources): (&[Strided], &[Strided]),
-    ) -> Self {
+    ) -> Option<Self> {
         let areas = graph::areas(node, name);
         let local = |neighbor: &Neighbor| {
             let pe = team.members.pe(neighbor.member);
@@ -292,6 +294,10 @@ impl Neighbors {
         let epoch = group.epoch();
         epoch.publish(part as u64);
         epoch.synchronise();
+        if group.has_failed() {
+            areas.give_back(part, bytes);
+            return None;
+        }
         let part_of = |neighbor: &Neighbor| epoch.published(neighbor.member) as usize;
         // Now, as a member may publish anew after the next synchronisation.
         let outgoing = outgoing.into_iter().map(|(i, neighbor, array)| (i, neighbor, array, part_of(&neighbor)));
@@ -325,6 +331,10 @@ impl Neighbors {
             internode.fabric().quiet(&internode.context);
         }
         group.sync();
+        if group.has_failed() {
+            // Other members may know of the memory, and write there.
+            return None;
+        }
         for (i, neighbor, array, there) in outgoing {
             let (pe, index) = local(&neighbor);
             let lines = own.wrapping_add(LINE * (lines + i));
@@ -363,14 +373,15 @@ impl Neighbors {
             });
         }
         graph.requests.fetch_add(1, Ordering::Relaxed);
-        Self {
+        Some(Self {
             graph: graph.handle,
+            health: team.health().map(Health::copy),
             areas,
             part: (part, bytes),
             is_freed: AtomicBool::new(false),
             state: ShortLock::from(state),
             ended: AtomicU64::new(0),
-        }
+        })
     }
 
     /// Makes what was written before visible before it is looked who sleeps.
@@ -462,6 +473,11 @@ impl Neighbors {
         Some(state.left < before)
     }
 
+    /// Whether a member of the team has failed: rounds that have not ended do not any more.
+    pub(super) fn has_failed(&self) -> bool {
+        self.health.as_ref().is_some_and(Health::has_failed)
+    }
+
     /// Whether a round has ended.
     #[inline]
     pub(super) fn has_ended(&self, round: u64) -> bool {
@@ -473,8 +489,9 @@ impl Neighbors {
         if !self.has_ended(round) {
             // SAFETY: the caller of `start` has promised the arrays.
             unsafe { self.advance(node) };
+            return self.has_ended(round) || self.has_failed();
         }
-        self.has_ended(round)
+        true
     }
 
     /// Waits until a round has ended.

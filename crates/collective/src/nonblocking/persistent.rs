@@ -103,6 +103,14 @@ impl Persistent {
         self.end();
     }
 
+    /// Whether a member has failed of those with whom it is.
+    pub(super) fn has_failed(&self) -> bool {
+        match &self.plan {
+            Plan::Team { queue, .. } => queue.shadow.has_failed(),
+            Plan::Neighbors(neighbors) => neighbors.has_failed(),
+        }
+    }
+
     /// Ends what has started.
     #[inline]
     pub(super) fn end(&self) {
@@ -147,7 +155,7 @@ impl Queues {
         self.insert(name, Plan::Team { queue: queue.clone(), operation, exchange })
     }
 
-    /// Makes a persistent request of an exchange between neighbours. Collective over the graph's team.
+    /// Makes a persistent request of an exchange between neighbours; None if a member has failed. Collective over the graph's team.
     ///
     /// # Safety
     /// The arrays are as the exchange needs them while the request has started.
@@ -157,12 +165,12 @@ impl Queues {
         node: &'static Node,
         (team, graph): (&Team, &Graph),
         arrays: (&[Strided], &[Strided]),
-    ) -> u64 {
+    ) -> Option<u64> {
         self.reclaim(0);
-        let neighbors = Arc::new(Neighbors::new(node, name, (team, graph), arrays));
+        let neighbors = Arc::new(Neighbors::new(node, name, (team, graph), arrays)?);
         lock(&self.neighbors).push(neighbors.clone());
         progress::COLLECTIVES.fetch_add(1, Ordering::Relaxed);
-        self.insert(name, Plan::Neighbors(neighbors))
+        Some(self.insert(name, Plan::Neighbors(neighbors)))
     }
 
     fn insert(&self, name: &str, plan: Plan) -> u64 {

@@ -77,9 +77,10 @@ impl Group<'_> {
             _ if self.size == 1 => self.sync(),
             Channel::Slots(slots) => {
                 let epoch = self.epoch();
-                return epoch.synchronise_comparing(slots, call).map_err(|differs| {
+                return epoch.synchronise_comparing(slots, call).or_else(|differs| {
                     let pe = self.pe(differs.pe);
-                    CallDiffers { pe, ..differs }
+                    // Once a member has failed, what others say may be of other calls.
+                    if self.has_failed() { Ok(()) } else { Err(CallDiffers { pe, ..differs }) }
                 });
             }
             Channel::Mailboxes(_) => return self.epoch().disseminate_comparing(call),

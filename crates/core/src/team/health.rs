@@ -39,6 +39,11 @@ impl Health {
         Self { failures, members, since, seen, has_failed: AtomicBool::new(false) }
     }
 
+    /// Of the same members.
+    pub fn copy(&self) -> Self {
+        Self::new(self.failures, self.members.clone(), self.since())
+    }
+
     /// The members are all there at the count `since`: other processes have taken the numbers of those that had failed.
     pub fn renew(&self, since: usize) {
         self.since.store(since as u32, Ordering::Relaxed);

@@ -180,6 +180,11 @@ impl Team {
         new.build(node.job, &node.localities, &node.selection, self.generation)
     }
 
+    /// Whether a group of its connection has ended, or a member has failed in a resilient job.
+    pub fn has_failed(&self) -> bool {
+        self.fragile.get().is_some_and(Fragile::has_failed)
+    }
+
     /// The count of failures when it was made.
     pub fn since(&self) -> usize {
         self.health().map_or(0, Health::since)
