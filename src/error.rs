@@ -371,7 +371,7 @@ pub enum TeamError {
     /// The team has PEs of another job, which is so of a group's.
     #[error("{OnPe}this is a team or a member of a group, with PEs of two jobs: give one of this job")]
     OtherJob,
-    /// The team is that of a group that has failed.
+    /// The team is that of a group that has failed, or one of its PEs has, in a resilient job.
     #[error("{GroupFailed}")]
     GroupFailed,
     /// The array is too short for a part of every member.
@@ -385,11 +385,15 @@ pub enum TeamError {
 }
 
 /// A PE of a group has failed whose job is independent of this one
-/// ([`Command::independent`](crate::Command::independent)).
+/// ([`Command::independent`](crate::Command::independent)), or a PE of a team in a job that goes on without it
+/// ([`World::go_on_without_failed`](crate::World::go_on_without_failed)).
 ///
 /// As in the example of [`Group::call`](crate::Group::call).
 #[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{OnPe}the group has failed, and its PEs wait for no other any more: disconnect it")]
+#[error(
+    "{OnPe}a PE of the group or team has failed, and the others wait for none any more: disconnect the group, or make a \
+        team of those that are left"
+)]
 pub struct GroupFailed;
 
 /// Begins a message with this PE's number: all PEs may print into one file.

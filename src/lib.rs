@@ -100,6 +100,7 @@ mod pe;
 mod pending;
 mod plain;
 mod region;
+mod resilience;
 mod scratch;
 #[cfg(feature = "tracing")]
 mod spans;
@@ -133,6 +134,7 @@ pub use message::{Arrival, AsSource, Receiving, Sending};
 pub use pe::{Pe, Pes};
 pub use pending::{Fetches, Pending, Transfers};
 pub use plain::Plain;
+pub use resilience::Agreement;
 pub use region::Region;
 #[cfg(feature = "tracing")]
 pub use spans::RegionLayer;

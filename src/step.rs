@@ -9,8 +9,9 @@ use std::time::Duration;
 use ferroshmem_api::check::Concerns;
 use ferroshmem_api::constants::TEAM_WORLD;
 use ferroshmem_api::record::{self, Kind};
-use ferroshmem_api::{agree, setup};
+use ferroshmem_api::{agree, resilience, setup};
 
+use crate::error::GroupFailed;
 use crate::order::quiet_all;
 
 /// Steps taken by the world.
@@ -176,6 +177,15 @@ pub(crate) fn of_world(step: Step, details: &[Detail]) {
     // The step may change an array's type: no operation on its elements may be under way then.
     quiet_all(step.name());
     of_team(TEAM_WORLD, &TAKEN, step, details);
+    if has_failed() && !step.is_drop() {
+        // The PEs have not synchronised, and may still use the memory otherwise.
+        panic!("{GroupFailed}");
+    }
+}
+
+/// Whether a PE of the world has failed, in a resilient job: the PEs do not synchronise any more.
+pub(crate) fn has_failed() -> bool {
+    resilience::is_on() && agree::has_failed("World", TEAM_WORLD)
 }
 
 /// The mismatch that a drop has found: routine and message. `main` may be returning an error that is

@@ -7,12 +7,13 @@ use std::fmt;
 use std::io::Write;
 use std::ops::Deref;
 use std::panic::Location;
+use std::process;
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
 
 use ferroshmem_api::constants::{TEAM_WORLD, THREAD_MULTIPLE};
 use ferroshmem_api::record::{self, Operation};
-use ferroshmem_api::setup;
+use ferroshmem_api::{resilience, setup};
 #[cfg(feature = "rayon")]
 use ferroshmem_core::offload::LentPool;
 
@@ -312,6 +313,10 @@ impl Deref for World {
 impl Drop for World {
     fn drop(&mut self) {
         if std::thread::panicking() {
+            if resilience::is_on() {
+                // The others go on.
+                process::exit(PANICKED);
+            }
             if self.n_pes() > 1 {
                 // The message of the panic names a thread. In one write, so that lines of several PEs do not mix.
                 let pe = self.my_pe().number();

@@ -34,7 +34,8 @@ struct shmemi_native {
     struct shmemi_word *my_pe;   /* this PE's number + 1; 0: call the library */
     struct shmemi_word *n_pes;   /* number of PEs; 0: call the library */
     struct shmemi_word *ordered; /* 1: CPU fences order all operations; 0: call the library */
-    struct shmemi_word *reserved[5];
+    struct shmemi_word *locks;   /* the same, and locks have no owner that may fail; 0: call the library for locks */
+    struct shmemi_word *reserved[4];
     /* PE r has element r % SHMEMI_PES of these: */
     /* Low half: its number or-ed with SHMEMI_PES - 1; 0: no PE. High half: that of the offset. */
     struct shmemi_word *tag[SHMEMI_PES];
@@ -135,6 +136,10 @@ SHMEMI_INLINE int shmemi_is_ordered(void) {
     return 1;
 }
 
+SHMEMI_INLINE int shmemi_has_plain_locks(void) {
+    return 1;
+}
+
 #else
 
 SHMEMI_INLINE int shmemi_is_native(int pe) {
@@ -144,6 +149,10 @@ SHMEMI_INLINE int shmemi_is_native(int pe) {
 
 SHMEMI_INLINE int shmemi_is_ordered(void) {
     return SHMEMI_LIKELY((unsigned)(uintptr_t)shmemi_native.ordered != 0);
+}
+
+SHMEMI_INLINE int shmemi_has_plain_locks(void) {
+    return SHMEMI_LIKELY((unsigned)(uintptr_t)shmemi_native.locks != 0);
 }
 
 #endif
@@ -757,7 +766,7 @@ SHMEMI_INLINE void shmemi_full_fence(void) {
  * crates/core/src/wait/ticket.rs describes. */
 #define SHMEMI_LOCK_HELD 1L
 SHMEMI_INLINE int shmemi_lock_turns(long *lock, long from, long to) {
-    return SHMEMI_LIKELY(shmemi_is_native(0)) && SHMEMI_LIKELY(shmemi_is_ordered())
+    return SHMEMI_LIKELY(shmemi_is_native(0)) && SHMEMI_LIKELY(shmemi_has_plain_locks())
            && SHMEMI_LIKELY(__atomic_compare_exchange_n((long *)shmemi_at(lock, 0), &from, to, 0,
                                                         __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
 }

@@ -25,7 +25,8 @@ struct Words {
     my_pe: AtomicU64,
     n_pes: AtomicU64,
     ordered: AtomicU64,
-    reserved: [AtomicU64; 5],
+    locks: AtomicU64,
+    reserved: [AtomicU64; 4],
     tag: [AtomicU64; PES],
     offset: [AtomicU64; PES],
 }
@@ -36,7 +37,8 @@ static WORDS: Words = Words {
     my_pe: AtomicU64::new(0),
     n_pes: AtomicU64::new(0),
     ordered: AtomicU64::new(0),
-    reserved: [const { AtomicU64::new(0) }; 5],
+    locks: AtomicU64::new(0),
+    reserved: [const { AtomicU64::new(0) }; 4],
     tag: [const { AtomicU64::new(0) }; PES],
     offset: [const { AtomicU64::new(0) }; PES],
 };
@@ -52,6 +54,8 @@ const REMOTE: u32 = 1;
 const CONNECTED: u32 = 2;
 /// Copies go on after their calls.
 const PENDING: u32 = 4;
+/// Locks have owners, which may fail: that is of no matter to fences.
+const OWNED: u32 = 8;
 
 /// Turns the fast path on or off.
 pub(crate) fn changed(native: Option<Native>) {
@@ -80,12 +84,11 @@ fn enable(native: Native) {
     publish(&WORDS.my_pe, u64::from(pes[me as usize]) + 1);
     publish(&WORDS.n_pes, n_pes.into());
     let remote = if pes.len() == n_pes as usize { 0 } else { REMOTE };
-    UNORDERED.store(remote, Ordering::Relaxed);
-    publish(&WORDS.ordered, (remote == 0).into());
+    publish_order(remote);
 }
 
 fn disable(native: Native) {
-    for word in [&WORDS.my_pe, &WORDS.n_pes, &WORDS.ordered] {
+    for word in [&WORDS.my_pe, &WORDS.n_pes, &WORDS.ordered, &WORDS.locks] {
         publish(word, 0);
     }
     for &pe in native.pes {
@@ -135,14 +138,24 @@ pub(crate) fn pending(any: bool) {
     set_unordered(PENDING, any);
 }
 
+/// From now on, locks have owners.
+pub(crate) fn resilient() {
+    set_unordered(OWNED, true);
+}
+
 fn set_unordered(reason: u32, holds: bool) {
     let described = DESCRIBED.lock().unwrap_or_else(PoisonError::into_inner);
     if described.is_some() {
         let others = UNORDERED.load(Ordering::Relaxed) & !reason;
         let reasons = if holds { others | reason } else { others };
-        UNORDERED.store(reasons, Ordering::Relaxed);
-        publish(&WORDS.ordered, (reasons == 0).into());
+        publish_order(reasons);
     }
+}
+
+fn publish_order(reasons: u32) {
+    UNORDERED.store(reasons, Ordering::Relaxed);
+    publish(&WORDS.ordered, (reasons & !OWNED == 0).into());
+    publish(&WORDS.locks, (reasons == 0).into());
 }
 
 /// The low half of a PE's tag.

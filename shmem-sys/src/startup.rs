@@ -30,6 +30,7 @@ pub(crate) extern "C" fn prepare() {
         native_added: native::added,
         native_removed: native::removed,
         native_ordered: native::ordered,
+        native_resilient: native::resilient,
         native_pending: native::pending,
         native_required,
         inline_counts: inline_counts::counts,

@@ -219,7 +219,7 @@ impl<T> Drop for Block<'_, T> {
         let start = if self.len > 0 { self.mine().addr().get() } else { 0 };
         let _record = record::check(("drop of an array", Caller::caller()), Operation::Free, start, 0);
         step::of_world(Step::Free, &[(What::Array, self.id())]);
-        if self.len > 0 && !step::has_diverged() {
+        if self.len > 0 && !step::has_diverged() && !step::has_failed() {
             let start: *mut c_void = self.mine().as_ptr().cast();
             // SAFETY: allocated by `new`; all PEs have entered this step, so none uses the block.
             unsafe {

@@ -202,7 +202,7 @@ impl Drop for Space<'_> {
         }
         step::of_world(Step::EndSpace, &[(What::Array, self.handle as u64)]);
         // Where other jobs may use an array, the memory stays as it is until the world is dropped.
-        if !step::has_diverged() && self.lent.load(Relaxed) == 0 {
+        if !step::has_diverged() && !step::has_failed() && self.lent.load(Relaxed) == 0 {
             // SAFETY: arrays of the space borrow it, and all PEs have entered this step: none uses its memory, and
             // neither does another job.
             unsafe { space::destroy("drop of a Space", self.handle) };

@@ -521,7 +521,7 @@ impl Team<'_> {
         }
     }
 
-    fn child(&self, handle: usize) -> Option<Team<'_>> {
+    pub(crate) fn child(&self, handle: usize) -> Option<Team<'_>> {
         (handle != 0).then(|| Team::of_handle(handle, Rc::clone(&self.scratch)))
     }
 }

@@ -8,6 +8,7 @@ use ferroshmem_collective::split;
 use ferroshmem_core::constants::TEAM_INVALID;
 use ferroshmem_core::failure::fatal::warn;
 use ferroshmem_core::group::Group;
+use ferroshmem_core::hooks;
 use ferroshmem_core::team::{Team, health, out_of_range};
 use ferroshmem_layout::PeState;
 use ferroshmem_runtime as runtime;
@@ -16,7 +17,8 @@ use super::handles::{give, refuse_team_of_connection};
 use super::team;
 
 const ALIVE: c_int = 0;
-const FAILED: c_int = 1;
+/// `SHMEMX_PE_FAILED`.
+pub const FAILED: c_int = 1;
 
 /// From now on, the job goes on without PEs that fail. Collective over the world: 0, or -1 if this job cannot.
 pub fn resilient(name: &'static str) -> c_int {
@@ -26,36 +28,38 @@ pub fn resilient(name: &'static str) -> c_int {
     if world.health().is_some() {
         return 0;
     }
-    if job.placement.spans_nodes() || job.control.header().launcher_pid == 0 {
+    // Locks that are inlined whatever happens have no owner.
+    let is_native = hooks::get().is_some_and(|hooks| (hooks.native_required)());
+    if is_native || job.placement.spans_nodes() || job.control.header().launcher_pid == 0 {
         if rt.node.me == 0 {
-            warn(name, "a failure of a PE ends this job: start it by oshrun, on one node");
+            let why = match is_native {
+                true => "a PE that fails ends this job: compile the program without -DSHMEM_NATIVE_ONLY",
+                false => "a PE that fails ends this job: start it by oshrun, on one node",
+            };
+            warn(name, why);
         }
         return -1;
     }
-    health::set(true);
-    let since = failures.count();
-    for id in rt.teams.ids() {
-        if let Some(team) = rt.teams.by_id(id) {
-            team.become_resilient(job, since);
-        }
-    }
-    rt.collectives.become_resilient(job, since);
-    rt.messages.become_resilient(has_team_failed);
+    rt.become_resilient(failures.count());
     // All look for failures before the first may happen that does not end the job.
     Group::of_team(&rt.node, name, world).agree(1);
     failures.resilient.store(1, Ordering::Release);
     0
 }
 
-/// Whether a PE of the team of an id has failed.
-fn has_team_failed(id: usize) -> bool {
-    let team = runtime::current().and_then(|rt| rt.teams.by_id(id));
-    team.is_some_and(Team::has_failed)
-}
-
 /// Where the PEs that have failed are counted.
 pub fn failures(name: &'static str) -> *mut u64 {
     runtime::get(name).node.job.control.failures().count.as_ptr()
+}
+
+/// How many PEs have failed.
+pub fn count(name: &'static str) -> u64 {
+    runtime::get(name).node.job.control.failures().count() as u64
+}
+
+/// Whether the job goes on without PEs that fail.
+pub fn is_on() -> bool {
+    health::is_on()
 }
 
 /// Whether a PE of the job has failed.

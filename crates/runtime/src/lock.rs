@@ -3,15 +3,17 @@
 
 use std::mem::offset_of;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::thread::{self, ThreadId};
 
 use ferroshmem_core::failure::fatal::fatal;
+use ferroshmem_core::job::Attachment;
+use ferroshmem_core::team::health;
 use ferroshmem_core::transport::atomic::{Atomic, AtomicInt, Operation};
 use ferroshmem_core::transport::{Call, Location, Transport};
 use ferroshmem_core::wait::{POLICY, WaitReason, Waiter, ticket};
 use ferroshmem_fabric::Op;
-use ferroshmem_layout::WaitKind;
+use ferroshmem_layout::{PeState, WaitKind};
 
 /// The two halves of a lock that PEs of several nodes share: tickets drawn, ticket served.
 #[repr(C, align(8))]
@@ -24,8 +26,60 @@ struct Words {
 enum LockWords<'a> {
     /// All PEs reach it by loads and stores, so that releasers can wake waiters.
     OneNode(&'a AtomicU64),
+    /// The same, in a resilient job.
+    Owned(Owned<'a>),
     /// Some PEs are on other nodes: no waiter can be woken, so waiters poll.
     SeveralNodes(Polled<'a>),
+}
+
+/// A lock of a resilient job: its word says who holds it, so that others take it when that PE has failed. They wait in
+/// no order: a queue would have those that fail.
+struct Owned<'a> {
+    word: &'a AtomicU64,
+    job: &'a Attachment,
+}
+
+impl Owned<'_> {
+    /// What the word is while a PE holds the lock: its number, and how often that was taken over. Not that of a lock
+    /// which was taken before the job was resilient.
+    fn word_of(job: &Attachment, pe: usize) -> u64 {
+        let restarts = job.control.pe_block(pe).restarts.load(Ordering::Acquire);
+        u64::from(restarts) << 32 | (pe as u64 + 1) << 1 | 1
+    }
+
+    /// Whether the PE that holds the lock has failed.
+    fn is_lost(&self, seen: u64) -> bool {
+        let pe = (seen as u32 >> 1).checked_sub(1).map(|pe| pe as usize);
+        let pe = pe.filter(|pe| *pe < self.job.n_pes());
+        pe.is_some_and(|pe| {
+            let state = self.job.control.pe_block(pe).state.load(Ordering::Acquire);
+            PeState::from_word(state) == PeState::Failed || Self::word_of(self.job, pe) != seen
+        })
+    }
+
+    /// Takes the lock if it is free, or its owner has failed; else what the word is.
+    fn try_acquire(&self) -> Result<(), u64> {
+        let mine = Self::word_of(self.job, self.job.index);
+        let take = |seen| self.word.compare_exchange(seen, mine, Ordering::AcqRel, Ordering::Acquire);
+        let seen = match take(0) {
+            Err(seen) if self.is_lost(seen) => take(seen),
+            result => result,
+        };
+        seen.map(|_| ())
+    }
+
+    fn acquire(&self, what: WaitReason<'_>) {
+        let mut waiter = Waiter::new(what);
+        while let Err(seen) = self.try_acquire() {
+            let at = self.word.as_ptr().cast_const().cast();
+            // SAFETY: it is the word.
+            unsafe { waiter.pause_at(at, || self.word.load(Ordering::Relaxed) == seen) };
+        }
+    }
+
+    fn release(&self) {
+        self.word.store(0, Ordering::Release);
+    }
 }
 
 /// A lock that PEs of several nodes use, from one of them.
@@ -107,6 +161,8 @@ impl Polled<'_> {
 pub struct Locks {
     /// With `SHMEM_CHECK=1`: the locks that this PE holds, and the threads that took them.
     held: Option<HeldLocks>,
+    /// Whether more is to be done than to take and release them: because of `held`, or since they have owners.
+    is_slow: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -120,7 +176,12 @@ impl Locks {
     /// With none held. Misuse is noticed if `check`; the launcher sees then in `shown` what is held.
     pub(crate) fn new(check: bool, shown: &'static [AtomicU64]) -> Self {
         let all = Mutex::default();
-        Self { held: check.then_some(HeldLocks { all, shown }) }
+        Self { held: check.then_some(HeldLocks { all, shown }), is_slow: AtomicBool::new(check) }
+    }
+
+    /// From now on, locks have owners. No PE waits for one.
+    pub(crate) fn become_resilient(&self) {
+        self.is_slow.store(true, Ordering::Relaxed);
     }
 
     fn note(&self, change: impl FnOnce(&mut Vec<(usize, ThreadId)>)) {
@@ -138,14 +199,18 @@ impl Locks {
         self.note(|held| held.push((lock.addr(), thread::current().id())));
     }
 
-    fn locate<'a>(transport: &'a Transport, routine: &'static str, lock: *mut i64) -> LockWords<'a> {
+    fn locate<'a>(&self, transport: &'a Transport, routine: &'static str, lock: *mut i64) -> LockWords<'a> {
         let call = transport.internal_call(routine, 0);
         let location = transport.locate_atomic(&call, "lock", lock.cast(), size_of::<i64>());
         match (location, transport.internode()) {
             (Location::Local(words), None) => {
                 // SAFETY: a symmetric long, 8-byte aligned as C requires, used by these routines
                 // alone.
-                LockWords::OneNode(unsafe { &*words.cast::<AtomicU64>() })
+                let word = unsafe { &*words.cast::<AtomicU64>() };
+                match health::is_on() {
+                    true => LockWords::Owned(Owned { word, job: transport.job() }),
+                    false => LockWords::OneNode(word),
+                }
             }
             _ => LockWords::SeveralNodes(Polled { transport, call, lock }),
         }
@@ -154,7 +219,7 @@ impl Locks {
     /// PE 0's copy of a lock, where nothing needs to be noted and all PEs reach it by loads and stores.
     #[inline]
     fn word<'a>(&self, transport: &'a Transport, lock: *mut i64) -> Option<&'a AtomicU64> {
-        if self.held.is_some() {
+        if self.is_slow.load(Ordering::Relaxed) {
             return None;
         }
         transport.first_local_word(lock.cast())
@@ -173,7 +238,7 @@ impl Locks {
     #[cold]
     #[inline(never)]
     fn wait_for(&self, transport: &Transport, routine: &'static str, lock: *mut i64) {
-        let copy = Self::locate(transport, routine, lock);
+        let copy = self.locate(transport, routine, lock);
         self.note(|held| {
             // Another thread gives it back; this one would wait for itself.
             if held.contains(&(lock.addr(), thread::current().id())) {
@@ -185,6 +250,7 @@ impl Locks {
             LockWords::OneNode(word) => {
                 ticket::acquire(*word, POLICY.fairness(), || Waiter::new(what));
             }
+            LockWords::Owned(owned) => owned.acquire(what),
             LockWords::SeveralNodes(polled) => polled.acquire(what),
         }
         self.note_taken(lock);
@@ -211,16 +277,18 @@ impl Locks {
             None => fatal(routine, format_args!("this PE does not hold the lock {:#x}", lock.addr())),
         });
         transport.quiet_default();
-        match Self::locate(transport, routine, lock) {
+        match self.locate(transport, routine, lock) {
             LockWords::OneNode(word) => ticket::release(word, POLICY.fairness()),
+            LockWords::Owned(owned) => owned.release(),
             LockWords::SeveralNodes(polled) => polled.serve_next(),
         }
     }
 
     /// Takes the lock if it is free; whether it did.
     pub fn test(&self, transport: &Transport, routine: &'static str, lock: *mut i64) -> bool {
-        let took = match Self::locate(transport, routine, lock) {
+        let took = match self.locate(transport, routine, lock) {
             LockWords::OneNode(word) => ticket::try_acquire(word),
+            LockWords::Owned(owned) => owned.try_acquire().is_ok(),
             LockWords::SeveralNodes(polled) => polled.try_acquire(),
         };
         if took {

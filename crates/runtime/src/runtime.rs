@@ -7,11 +7,12 @@ use ferroshmem_collective::active_set::ActiveSets;
 use ferroshmem_collective::nonblocking::Queues;
 use ferroshmem_core::constants::{CTX_DEFAULT, CTX_INVALID, PREDEFINED_TEAMS};
 use ferroshmem_core::failure::fatal::fatal;
+use ferroshmem_core::hooks;
 use ferroshmem_core::job;
 use ferroshmem_core::node::{self, Node};
 use ferroshmem_core::offload::{self, Owner};
-use ferroshmem_core::team::{Team, Teams, out_of_range};
-use ferroshmem_core::transport::Call;
+use ferroshmem_core::team::{Team, Teams, health, out_of_range};
+use ferroshmem_core::transport::{Call, Transport};
 use ferroshmem_fabric as fabric;
 use ferroshmem_message::Messages;
 use ferroshmem_port::names::Names;
@@ -57,6 +58,12 @@ pub struct Runtime {
 
 static RUNTIME: AtomicPtr<Runtime> = AtomicPtr::new(ptr::null_mut());
 static WAS_FINALIZED: AtomicBool = AtomicBool::new(false);
+
+/// Whether a PE of the team of an id has failed.
+fn has_team_failed(id: usize) -> bool {
+    let team = current().and_then(|rt| rt.teams.by_id(id));
+    team.is_some_and(Team::has_failed)
+}
 
 /// The runtime, if the library is initialised.
 #[inline]
@@ -114,6 +121,22 @@ impl Runtime {
         }
         let (context, pe) = self.context_and_pe(routine, context, pe);
         Call { routine, context, pe, records_wait: true }
+    }
+
+    /// From now on, waits for PEs end when these fail, which have not up to the count `since`.
+    pub fn become_resilient(&self, since: usize) {
+        health::set(true);
+        for id in self.teams.ids() {
+            if let Some(team) = self.teams.by_id(id) {
+                team.become_resilient(self.node.job, since);
+            }
+        }
+        self.collectives.become_resilient(self.node.job, since);
+        self.messages.become_resilient(has_team_failed);
+        self.locks.become_resilient();
+        if let Some(hooks) = hooks::get() {
+            (hooks.native_resilient)();
+        }
     }
 
     /// Gives up what is under way in the predefined teams, in which PEs have failed, before they are

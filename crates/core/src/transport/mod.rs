@@ -109,6 +109,11 @@ impl Transport {
         Self { job, memory, internode, connections, default_context, requests: request::Requests::default() }
     }
 
+    /// The job's memory.
+    pub fn job(&self) -> &'static Attachment {
+        self.job
+    }
+
     /// The connection with other nodes, if the job has several.
     #[inline]
     pub fn internode(&self) -> Option<&'static Internode> {

@@ -206,6 +206,9 @@ pub fn initialise(name: &str, level: i32) {
             fast_path::require_native(&rt.node, name);
         }
     }
+    if block.restarts.load(Ordering::Relaxed) != 0 {
+        rt.become_resilient(job.control.failures().replaced());
+    }
     announce(&rt.node, rt.teams.world());
     connections::connect_with_parents(name, rt);
 }

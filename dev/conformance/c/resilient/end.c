@@ -1,0 +1,42 @@
+/* A PE fails where that ends the job: in one that is not resilient, before it is, or as the last one. */
+#include "../check.h"
+
+#include <shmemx.h>
+#include <signal.h>
+
+int main(int argc, char **argv)
+{
+    shmem_init();
+    int me = shmem_my_pe();
+    REQUIRE(argc > 1);
+    const char *when = argv[1];
+    if (strcmp(when, "refused") == 0) {
+        CHECK(shmemx_resilient() != 0 && *shmemx_failures() == 0);
+        int value = 5;
+        CHECK(shmemx_team_agree(SHMEM_TEAM_WORLD, &value) == 0 && value == 5);
+        shmem_team_t team;
+        CHECK(shmemx_team_shrink(SHMEM_TEAM_WORLD, &team) == 0 && shmem_team_n_pes(team) == shmem_n_pes());
+        CHECK(shmemx_team_failed(team, NULL, 0) == 0 && shmemx_team_failed(SHMEM_TEAM_INVALID, NULL, 0) == -1);
+        CHECK(shmemx_team_agree(SHMEM_TEAM_INVALID, &value) == -1);
+        CHECK(shmemx_team_shrink(SHMEM_TEAM_INVALID, &team) == -1 && team == SHMEM_TEAM_INVALID);
+        shmem_finalize();
+        return check_status();
+    }
+    if (strcmp(when, "none") == 0 && me == 1)
+        raise(SIGKILL);
+    if (strcmp(when, "before") == 0 && me == 1)
+        raise(SIGKILL);
+    if (strcmp(when, "none") != 0)
+        REQUIRE(shmemx_resilient() == 0 && shmemx_resilient() == 0);
+    if (strcmp(when, "all") == 0)
+        raise(SIGKILL);
+    if (strcmp(when, "global-exit") == 0) {
+        if (me == 1)
+            raise(SIGKILL);
+        shmem_uint64_wait_until(shmemx_failures(), SHMEM_CMP_EQ, 1);
+        if (me == 2)
+            shmem_global_exit(7);
+    }
+    for (;;)
+        shmem_barrier_all();
+}
