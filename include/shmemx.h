@@ -407,6 +407,16 @@ int shmemx_team_agree(shmem_team_t team, int *value);
  * @see shmemx_resilient(3) */
 int shmemx_team_shrink(shmem_team_t team, shmem_team_t *new_team);
 
+/** Start a process for each PE that has failed, which takes its number and its heap.
+ * @return 0, or -1 on all PEs if PEs cannot be replaced.
+ * @see shmemx_replace(3) */
+int shmemx_replace(void);
+
+/** Say how many processes have had this PE's number before.
+ * @return 0 in a process that the job began with.
+ * @see shmemx_replace(3) */
+int shmemx_restarted(void);
+
 /* Jobs that connect */
 
 /** Open a port of this PE.
@@ -1872,6 +1882,8 @@ SHMEMI_PSHMEM(shmemx_pe_state)
 SHMEMI_PSHMEM(shmemx_team_failed)
 SHMEMI_PSHMEM(shmemx_team_agree)
 SHMEMI_PSHMEM(shmemx_team_shrink)
+SHMEMI_PSHMEM(shmemx_replace)
+SHMEMI_PSHMEM(shmemx_restarted)
 SHMEMI_PSHMEM(shmemx_port_open)
 SHMEMI_PSHMEM(shmemx_port_close)
 SHMEMI_PSHMEM(shmemx_port_publish)

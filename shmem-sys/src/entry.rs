@@ -10,8 +10,8 @@ pub(crate) use ferroshmem_api::spawn::SpawnConfig;
 pub(crate) use ferroshmem_api::team::TeamConfig;
 pub(crate) use ferroshmem_api::{
     Complex, active, amo, check, collective, context, counter, exports, group, handles, kernels, lock, memory, message,
-    neighbor, nonblocking, operators, ops, p2p, port, region, resilience, rma, setup, signal, space, spawn, stream,
-    team, threads,
+    neighbor, nonblocking, operators, ops, p2p, port, region, replacement, resilience, rma, setup, signal, space,
+    spawn, stream, team, threads,
 };
 
 pub(crate) use crate::generated::checks;

@@ -450,7 +450,7 @@ const ROWS: &[Row] = &[
     (&[""], &[("level", Value)]),
     (&["collective::barrier_all", "collective::sync_all", "{ startup::prepare(); setup::init",
        "setup::finalize", "setup::my_pe", "setup::n_pes", "handles::parents", "kernels::serve",
-       "resilience::resilient", "resilience::failures", "{}"], &[]),
+       "resilience::resilient", "resilience::failures", "replacement::replace", "replacement::restarted", "{}"], &[]),
 ];
 
 /// The function of the runtime that a family's body calls.
@@ -531,7 +531,7 @@ pub fn kind(family: &Family) -> Option<&'static str> {
         "team::destroy" | "context::create" | "context::destroy" | "team::create_ctx" => "Other",
         _ if function.starts_with("team::split_") => "Other",
         "resilience::team_agree" => "Barrier",
-        "resilience::resilient" | "resilience::team_shrink" => "Other",
+        "resilience::resilient" | "resilience::team_shrink" | "replacement::replace" => "Other",
         _ if ["space::", "spawn::", "port::", "group::", "neighbor::"].iter().any(|p| function.starts_with(p)) => {
             "Other"
         }

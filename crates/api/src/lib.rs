@@ -34,6 +34,7 @@ pub mod p2p;
 pub mod port;
 pub mod record;
 pub mod region;
+pub mod replacement;
 pub mod resilience;
 pub mod rma;
 pub mod setup;

@@ -30,6 +30,8 @@ pub enum WaitKind {
     Stream = 9,
     /// A neighbour in a graph.
     Neighbor = 10,
+    /// All PEs of a resilient job that live, and then replacements of the others.
+    Replacement = 11,
 }
 
 /// What a PE that has waited for more than a moment waits for. Written by the waiter

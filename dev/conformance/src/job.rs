@@ -243,6 +243,11 @@ impl Running {
         leftovers::marked_processes(&self.mark).len()
     }
 
+    /// Whether this is a living process of the job.
+    pub fn is_process(&self, pid: Pid) -> bool {
+        leftovers::marked_processes(&self.mark).contains(&pid)
+    }
+
     /// What the job has printed to standard output so far.
     pub fn stdout_so_far(&self) -> String {
         fs::read_to_string(&self.stdout).unwrap_or_default()

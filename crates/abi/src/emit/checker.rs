@@ -112,7 +112,7 @@ fn operation(family: &Family) -> &'static str {
         "collective::reduce" | "collective::reduce_op" | "active::reduce" => "Reduce",
         "collective::scan" | "collective::scan_op" => "Scan",
         _ if function.starts_with("collective::") || function.starts_with("active::") => "Exchange",
-        "resilience::resilient" | "resilience::team_agree" => "Sync",
+        "resilience::resilient" | "resilience::team_agree" | "replacement::replace" => "Sync",
         "resilience::team_shrink" => "Split",
         _ if function.starts_with("team::split_") => "Split",
         "message::send" | "message::isend" => "Send",

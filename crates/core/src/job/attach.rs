@@ -46,6 +46,8 @@ pub struct Attachment {
     service: OnceLock<OwnedFd>,
     /// The job whose PEs have asked for this one, and the connection with it, until they are mapped.
     pub parents: Mutex<Option<StartedJob>>,
+    /// Of a process that takes the number of a PE that has failed: the blocks of the symmetric heap, until it has them.
+    blocks: Mutex<Option<File>>,
     /// Another launcher's side, and what all PEs have said of themselves.
     process_group: Option<ProcessGroup>,
     /// What this PE declares of itself.
@@ -190,9 +192,10 @@ impl Attachment {
         let descriptors = numbers.map(|fd| fd.parse::<RawFd>().ok().filter(|fd| *fd >= 0));
         let descriptors = descriptors.collect::<Option<Vec<_>>>().ok_or_else(bad)?;
         let (memory, others) = descriptors.split_first().ok_or_else(bad)?;
-        let parents = match others {
-            [] | [_] => None,
-            [_, connection, memory] => Some((*connection, *memory)),
+        let (parents, blocks) = match others {
+            [] | [_] => (None, None),
+            [_, blocks] => (None, Some(*blocks)),
+            [_, connection, memory] => (Some((*connection, *memory)), None),
             _ => return Err(bad()),
         };
         if let Some(closed) = descriptors.iter().find(|fd| !is_open(**fd)) {
@@ -236,6 +239,7 @@ impl Attachment {
                 memory: owned(memory).into(),
                 connection: owned(connection).into(),
             })),
+            blocks: Mutex::new(blocks.map(|fd| owned(fd).into())),
             process_group: None,
             declaration,
         })
@@ -256,6 +260,7 @@ impl Attachment {
             launched: false,
             service: OnceLock::new(),
             parents: Mutex::default(),
+            blocks: Mutex::default(),
             process_group: Some(process_group),
             declaration: Declaration::of_this_process(),
         })
@@ -278,6 +283,7 @@ impl Attachment {
             launched: false,
             service: OnceLock::new(),
             parents: Mutex::default(),
+            blocks: Mutex::default(),
             process_group,
             declaration: Declaration::of_this_process(),
         })
@@ -302,6 +308,16 @@ impl Attachment {
         let agreed = self.declaration.agree(&first, ("", ""));
         agreed.map_err(|why| (self.pe, why))?;
         Ok(first.given)
+    }
+
+    /// Whether this process takes the number of a PE that has failed, and is in its first `shmem_init`.
+    pub fn is_replacing(&self) -> bool {
+        self.blocks.lock().unwrap_or_else(|e| e.into_inner()).is_some()
+    }
+
+    /// The blocks of the symmetric heap that such a process has from the beginning; once.
+    pub fn take_blocks(&self) -> Option<File> {
+        self.blocks.lock().unwrap_or_else(|e| e.into_inner()).take()
     }
 
     /// This PE's block.

@@ -6,7 +6,7 @@ use std::mem::offset_of;
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use ferroshmem_platform::mapping::{self, MapAddress};
 use ferroshmem_platform::{Features, NodeCores, socket};
@@ -15,9 +15,11 @@ use ferroshmem_tuning::{CopySizes, Tuning};
 
 use super::part;
 use super::plan::{MIN_STRIDE, Plan};
+use crate::constants::PREDEFINED_TEAMS;
 use ferroshmem_layout::inbox::Inbox;
 use ferroshmem_layout::{
-    EXPORTS, Exports, FAILURES, Failures, Header, MAGIC, Offsets, PeBlock, REFUSED, TeamSlot, VERSION,
+    EXPORTS, Exports, FAILURES, Failures, Header, MAGIC, MAX_TEAMS, Offsets, PeBlock, REFUSED, SHADOW, TeamSlot,
+    VERSION,
 };
 
 /// A mapped control part. Lives until the process ends: PEs may wait in it at any time.
@@ -226,6 +228,43 @@ impl Control {
     /// Which PEs have failed.
     pub fn failures(&self) -> &'static Failures {
         self.at(FAILURES)
+    }
+
+    /// Prepares the memory of PE `pe`, which has failed, for a process that takes its number: the heap stays as it is.
+    pub fn revive(&self, file: &File, pe: usize) {
+        let (block, offsets) = (self.pe_block(pe), self.offsets);
+        let used = block.team_ids.words.each_ref().map(|word| word.load(Ordering::Relaxed));
+        let ids = (PREDEFINED_TEAMS..MAX_TEAMS).filter(|id| used[id / 64] & 1 << (id % 64) != 0);
+        // The slots of teams that the PE was in, but for the words of their agreements.
+        for slot in ids.flat_map(|id| [id, id + SHADOW]).map(|id| offsets.team_slot(id, pe)) {
+            self.clear(slot, offset_of!(TeamSlot, own));
+            let after = offset_of!(TeamSlot, published);
+            self.clear(slot + after, size_of::<TeamSlot>() - after);
+        }
+        let (restarts, epochs) = (block.restarts.load(Ordering::Relaxed), &block.team_epochs);
+        // Flags that others have written are of no later epoch than theirs.
+        let others = (0..self.n_pes()).map(|pe| self.pe_block(pe).team_epochs.load(Ordering::Relaxed));
+        let latest = others.max().unwrap_or(0);
+        self.clear(offsets.pe_block(pe), size_of::<PeBlock>());
+        block.restarts.store(restarts + 1, Ordering::Relaxed);
+        epochs.store(latest, Ordering::Relaxed);
+        let globals = offsets.globals(pe);
+        mapping::punch_hole(file.as_fd(), globals, offsets.globals(pe + 1) - globals);
+        let inbox = offsets.inbox(pe);
+        mapping::punch_hole(file.as_fd(), inbox as u64, size_of::<Inbox>() as u64);
+    }
+
+    /// Makes the slots of the predefined teams as they were at the beginning, while no PE uses them.
+    pub fn renew_world(&self, file: &File) {
+        let (start, end) = (self.offsets.team_slot(0, 0), self.offsets.team_slot(PREDEFINED_TEAMS, 0));
+        mapping::punch_hole(file.as_fd(), start as u64, (end - start) as u64);
+    }
+
+    /// Writes zeros to words of the control part that other processes may read.
+    fn clear(&self, offset: usize, len: usize) {
+        for at in (offset..offset + len).step_by(size_of::<AtomicU64>()) {
+            self.at::<AtomicU64>(at).store(0, Ordering::Relaxed);
+        }
     }
 
     /// What PEs of other jobs may import.

@@ -1,5 +1,5 @@
 //! What PEs ask `oshrun` for while their job runs: to start PEs, for the memory of the jobs that it has
-//! started for them, and to watch jobs that they connect with.
+//! started for them, to watch jobs that they connect with, and to replace PEs that have failed.
 //!
 //! The PEs of a job inherit one end of a socket, whose other end the supervisor reads. A request is one
 //! message with the descriptor of a socket for the reply, so that PEs may ask at the same time.
@@ -9,6 +9,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
 use ferroshmem_platform::mapping;
@@ -56,6 +57,9 @@ pub enum Request {
     },
     /// To end the jobs of both groups of a connection when one of them fails.
     Watch(ConnectedJob),
+    /// To answer once all numbers of the job are taken: by PEs that live and ask for this, and by processes that are
+    /// started for the others, and ask, too.
+    Replace(Survivor),
 }
 
 /// A job that this one connects with, as `oshrun` is told of it.
@@ -71,6 +75,17 @@ pub struct ConnectedJob {
     pub connection: File,
     /// A socket, whose other end its `oshrun` has.
     pub peer: OwnedFd,
+}
+
+/// A PE that asks for replacements of others.
+#[derive(Debug)]
+pub struct Survivor {
+    /// Its number.
+    pub pe: usize,
+    /// The PEs' end of the service, for the replacements.
+    pub service: OwnedFd,
+    /// The blocks of its symmetric heap, which the replacements have, too.
+    pub blocks: File,
 }
 
 /// A job that was started or connected, as PEs that are connected with it see it.
@@ -108,6 +123,7 @@ const STARTED: u32 = 3;
 const REFUSED: u32 = 4;
 const WATCH: u32 = 5;
 const DONE: u32 = 6;
+const REPLACE: u32 = 7;
 
 /// The first number of connections between jobs that were not started one by the other: numbers of jobs are less.
 pub const FIRST_CONNECTED: u32 = 1 << 31;
@@ -149,10 +165,43 @@ pub fn memory(service: BorrowedFd<'_>, job_number: u32) -> Result<StartedJob, Se
 /// As of [`start`].
 pub fn watch(service: BorrowedFd<'_>, job: &ConnectedJob) -> Result<(), ServiceError> {
     let files = [job.memory.as_fd(), job.connection.as_fd(), job.peer.as_fd()];
-    match exchange(service, [WATCH, job.number, job.group as u32], &files)?.0 {
+    done(exchange(service, [WATCH, job.number, job.group as u32], &files)?)
+}
+
+/// Has `oshrun` start replacements for the PEs that have failed, once all others ask for it: PE `pe` does. `blocks`:
+/// those of its heap.
+///
+/// # Errors
+/// As of [`start`].
+pub fn replace(service: BorrowedFd<'_>, pe: usize, blocks: &[u64]) -> Result<(), ServiceError> {
+    let file = words_file(blocks)?;
+    done(exchange(service, [REPLACE, pe as u32, 0], &[service, file.as_fd()])?)
+}
+
+fn done((head, ..): Message) -> Result<(), ServiceError> {
+    match head {
         [DONE, ..] => Ok(()),
         _ => Err(io::Error::from(io::ErrorKind::InvalidData).into()),
     }
+}
+
+/// A memory file of these words.
+fn words_file(words: &[u64]) -> io::Result<File> {
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+    let mut file = mapping::memory_file(bytes.len() as u64)?;
+    file.write_all(&bytes)?;
+    Ok(file)
+}
+
+/// The words of such a file.
+///
+/// # Errors
+/// Of the system.
+pub fn read_words(file: &File) -> io::Result<Vec<u64>> {
+    let mut bytes = vec![0; file.metadata()?.len() as usize];
+    file.read_exact_at(&mut bytes, 0)?;
+    let words = bytes.chunks_exact(size_of::<u64>());
+    Ok(words.map(|word| u64::from_ne_bytes(std::array::from_fn(|i| word[i]))).collect())
 }
 
 /// The answer to a request that is not refused.
@@ -208,6 +257,9 @@ pub fn next(service: BorrowedFd<'_>) -> io::Result<Option<Received>> {
             Request::Job(JobRequest::decode(&bytes).ok_or_else(wrong)?)
         }
         (MEMORY, None) => Request::Memory { job_number: head[1] },
+        (REPLACE, Some(service)) => {
+            Request::Replace(Survivor { pe: head[1] as usize, service, blocks: files.next().ok_or_else(wrong)?.into() })
+        }
         (WATCH, Some(memory)) => Request::Watch(ConnectedJob {
             number: head[1],
             group: usize::from(head[2] != 0),
@@ -396,12 +448,28 @@ mod tests {
             match &received.request {
                 Request::Job(_) => assert_eq!(number, 0),
                 Request::Memory { job_number } => assert_eq!(*job_number, number),
-                Request::Watch(_) => unreachable!("not asked for"),
+                Request::Watch(_) | Request::Replace(_) => unreachable!("not asked for"),
             }
             received.reply.started(7, job.as_fd(), connection.as_fd());
         }
         drop(served(&supervisor));
         asking.join().unwrap();
         assert!(next(supervisor.as_fd()).unwrap().is_none());
+    }
+
+    #[test]
+    fn survivors_hand_their_blocks_over() {
+        let (supervisor, pes) = open().unwrap();
+        let asking = thread::spawn(move || {
+            replace(pes.as_fd(), 5, &[7, 1 << 40]).unwrap();
+            let refused = replace(pes.as_fd(), 6, &[]).unwrap_err();
+            assert_eq!(refused.to_string(), "no");
+        });
+        for (pe, blocks) in [(5, vec![7, 1 << 40]), (6, Vec::new())] {
+            let Received { request: Request::Replace(survivor), reply } = served(&supervisor) else { unreachable!() };
+            assert_eq!((survivor.pe, read_words(&survivor.blocks).unwrap()), (pe, blocks));
+            if pe == 5 { reply.done() } else { reply.refused("no") }
+        }
+        asking.join().unwrap();
     }
 }

@@ -61,6 +61,34 @@ impl Heap {
         }
     }
 
+    /// As words, for a process that is to have the same blocks.
+    pub fn to_words(&self) -> Vec<u64> {
+        let blocks = self.blocks.iter();
+        let blocks = blocks.flat_map(|(start, block)| [*start, block.asked, block.taken, block.unit]);
+        [self.mark, self.ceiling].into_iter().chain(blocks).collect()
+    }
+
+    /// Has the blocks of [`to_words`](Self::to_words), in an empty heap.
+    pub fn take_words(&mut self, words: &[u64]) {
+        let Some(([mark, ceiling], blocks)) = words.split_first_chunk() else { return };
+        (self.mark, self.ceiling) = (*mark, *ceiling);
+        // All is taken, and what lies between the blocks given back.
+        let (all, mut end) = (self.size, 0);
+        let _ = self.free.allocate_range(all);
+        for block in blocks.as_chunks().0 {
+            let [start, asked, taken, unit] = *block;
+            if end < start {
+                self.free.free_range(end..start);
+            }
+            end = start + taken;
+            self.blocks.insert(start, Block { asked, taken, unit, kind: None });
+            self.in_use += taken;
+        }
+        if end < all {
+            self.free.free_range(end..all);
+        }
+    }
+
     /// Takes `size` bytes at a multiple of `align` (a power of two). None if no free range
     /// is long enough.
     pub fn allocate(&mut self, size: u64, align: u64) -> Option<u64> {
@@ -228,6 +256,27 @@ mod tests {
         }
         assert_eq!(h.free_bytes(), 1 << 16);
         assert_eq!(h.allocate(1 << 16, 8), Some(0));
+    }
+
+    #[test]
+    fn blocks_are_taken_over() {
+        let mut h = Heap::new(1 << 16, 0);
+        let all: Vec<u64> = (0..60).map(|i| h.allocate(i * 7 % 300, 1 << (i % 10)).unwrap()).collect();
+        for offset in all.iter().step_by(3) {
+            assert!(h.release(*offset));
+        }
+        h.set_ceiling(1 << 15);
+        let mut other = Heap::new(1 << 16, 0);
+        other.take_words(&h.to_words());
+        assert_eq!((other.mark(), other.free_bytes(), other.end()), (h.mark(), h.free_bytes(), h.end()));
+        for i in 0..100 {
+            assert_eq!(other.allocate(i * 11 % 500, 1 << (i % 9)), h.allocate(i * 11 % 500, 1 << (i % 9)), "{i}");
+        }
+        assert!(all.iter().skip(1).step_by(3).all(|offset| h.release(*offset) && other.release(*offset)));
+        assert_eq!(other.free_bytes(), h.free_bytes());
+        let mut empty = Heap::new(1 << 16, 0);
+        empty.take_words(&Heap::new(1 << 16, 0).to_words());
+        assert_eq!(empty.allocate(1 << 16, 8), Some(0));
     }
 
     #[test]

@@ -4,6 +4,7 @@ pub mod connections;
 mod exit;
 pub mod fast_path;
 mod rendezvous;
+pub mod replacement;
 mod windows;
 
 use std::fmt::Display;
@@ -148,6 +149,10 @@ pub fn initialise(name: &str, level: i32) {
     let teams = Teams::new(job, internode, &localities, &selection);
     let check = settings.check;
     let memory = SymmetricMemory::new(space);
+    let blocks = job.take_blocks();
+    if let Some(blocks) = &blocks {
+        replacement::take_blocks(name, blocks, &memory);
+    }
     set_debug(settings.debug);
     let rt = runtime::begin(Runtime {
         node: Node {
@@ -211,6 +216,9 @@ pub fn initialise(name: &str, level: i32) {
     }
     announce(&rt.node, rt.teams.world());
     connections::connect_with_parents(name, rt);
+    if blocks.is_some() {
+        replacement::meet(name, rt).unwrap_or_else(|why| fatal(name, why));
+    }
 }
 
 /// Where the node's PEs run: as the user says, else as each of them has said before they synchronised.

@@ -21,6 +21,12 @@ pub(super) fn map_space(name: &str, job: &'static Attachment) -> AddressSpace {
         publish_image(job, globals.image);
         globals.share(job).unwrap_or_else(|e| fatal(name, e));
     }
+    if job.is_replacing() {
+        // The other PEs have chosen one long ago.
+        let chosen = header.layout_failed.load(Ordering::Acquire).trailing_ones();
+        let space = AddressSpace::map(job, chosen, globals).unwrap_or_else(|e| fatal(name, e));
+        return without_other_programs(job, space);
+    }
     for k in 0..LAYOUTS {
         let mapped = AddressSpace::map(job, k, globals.clone());
         match &mapped {
@@ -36,19 +42,22 @@ pub(super) fn map_space(name: &str, job: &'static Attachment) -> AddressSpace {
         let failed = job.any_failed(failed).unwrap_or_else(|e| fatal(name, e));
         let all_could = failed & 1 << k == 0;
         match mapped {
-            Ok(mut space) if all_could => {
-                if header.images_differ.load(Ordering::Relaxed) != 0 {
-                    let image = |pe: usize| job.control.pe_block(pe).image.load(Ordering::Relaxed);
-                    space.drop_other_programs(|pe| image(pe) != image(job.index));
-                }
-                return space;
-            }
+            Ok(space) if all_could => return without_other_programs(job, space),
             // SAFETY: initialisation is not over: no program uses these windows yet.
             Ok(space) => unsafe { space.unmap() },
             Err(_) => {}
         }
     }
     fatal(name, WindowError::Taken)
+}
+
+/// Removes the windows of the globals of PEs that run another executable.
+fn without_other_programs(job: &Attachment, mut space: AddressSpace) -> AddressSpace {
+    if job.control.header().images_differ.load(Ordering::Relaxed) != 0 {
+        let image = |pe: usize| job.control.pe_block(pe).image.load(Ordering::Relaxed);
+        space.drop_other_programs(|pe| image(pe) != image(job.index));
+    }
+    space
 }
 
 /// Publishes which executable this PE runs.

@@ -35,6 +35,7 @@ mod job;
 mod launcher;
 mod linkage;
 mod look;
+mod meeting;
 mod options;
 mod output;
 mod pages;

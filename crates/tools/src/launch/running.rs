@@ -20,6 +20,7 @@ use super::exit_class::missing;
 use super::failure::Failure;
 use super::initialization::Initialization;
 use super::job::Job;
+use super::meeting::Meeting;
 use super::options::Input;
 use super::output::Output;
 use super::program::cannot_run;
@@ -34,8 +35,8 @@ use crate::inspect::Inspector;
 pub(super) struct Starter {
     spawner: Spawner,
     null: File,
-    /// The PEs' end of the service, open as long as PEs are started.
-    _service: OwnedFd,
+    /// The PEs' end of the service, open as long as PEs are started, where they get a new one.
+    _service: Option<OwnedFd>,
 }
 
 /// A job that has been started.
@@ -50,6 +51,8 @@ pub(super) struct RunningJob {
     pub control: Control,
     /// What its PEs ask for; None once all have closed their end.
     pub service: Option<OwnedFd>,
+    /// PEs that wait for replacements of others.
+    pub meeting: Meeting,
     /// Living PEs.
     pub alive: HashMap<Pid, usize>,
     /// PEs that left with status 0 but without finalising.
@@ -92,6 +95,7 @@ impl RunningJob {
             memory,
             control,
             service: None,
+            meeting: Meeting::default(),
             alive: HashMap::new(),
             unfinalized: Vec::new(),
             deadlocks: DeadlockDetector::default(),
@@ -127,13 +131,20 @@ impl RunningJob {
                 self.print_line(output, &line);
             }
         }
-        let system = |what: &str, e| Failure::system(format!("{what}: {}", reason(&e)));
-        let null = File::open("/dev/null").map_err(|e| system("cannot open /dev/null", e))?;
-        let (mine, of_pes) = service::open().map_err(|e| system("cannot make a socket for the PEs", e))?;
+        let (mine, of_pes) = service::open()
+            .map_err(|e| Failure::system(format!("cannot make a socket for the PEs: {}", reason(&e))))?;
         self.service = Some(mine);
         let mut inherited = vec![self.memory.as_raw_fd(), of_pes.as_raw_fd()];
         inherited.extend(parents.into_iter().flatten());
-        Ok(Starter { spawner: Spawner::new(Common { inherited, mask, files: self.job.files }), null, _service: of_pes })
+        Ok(Starter { _service: Some(of_pes), ..self.starter_of(inherited, mask)? })
+    }
+
+    /// What starts PEs with these descriptors.
+    pub(super) fn starter_of(&self, inherited: Vec<RawFd>, mask: SigSet) -> Result<Starter, Failure> {
+        let null = File::open("/dev/null");
+        let null = null.map_err(|e| Failure::system(format!("cannot open /dev/null: {}", reason(&e))))?;
+        let spawner = Spawner::new(Common { inherited, mask, files: self.job.files });
+        Ok(Starter { spawner, null, _service: None })
     }
 
     /// Starts PE `pe`; its process.
@@ -398,7 +409,8 @@ impl RunningJob {
     }
 
     /// PE `pe` has failed, and the job goes on. The others find it in the job's memory.
-    pub(super) fn lose(&self, pe: usize) {
+    pub(super) fn lose(&mut self, pe: usize) {
+        self.meeting.forget(pe);
         let (block, header) = (self.control.pe_block(pe), self.control.header());
         block.state.store(PeState::Failed as u32, Release);
         // The next PE that fails explains its failure, too.

@@ -109,6 +109,8 @@ pub(super) enum WaitReason {
     Stream,
     /// A neighbour in a graph: its number.
     Neighbor(i32),
+    /// All PEs that live, and replacements of the others.
+    Replacement,
     /// A word of memory: the kind of object, and its address in the waiting PE.
     Object(&'static str, u64),
 }
@@ -146,6 +148,7 @@ impl Wait {
                 members: (record.start.load(Relaxed), record.stride.load(Relaxed), record.size.load(Relaxed)),
             },
             k if k == WaitKind::Stream as u32 => WaitReason::Stream,
+            k if k == WaitKind::Replacement as u32 => WaitReason::Replacement,
             k if k == WaitKind::Neighbor as u32 => WaitReason::Neighbor(record.start.load(Relaxed)),
             k if k == WaitKind::Message as u32 => WaitReason::Message(
                 record.start.load(Relaxed),
@@ -234,6 +237,7 @@ impl fmt::Display for WaitPlace<'_> {
             }
             WaitReason::Connection { .. } => write!(f, " for PEs of another job")?,
             WaitReason::Stream => write!(f, " for items of a stream")?,
+            WaitReason::Replacement => write!(f, " for all other PEs to call it, and for replacements to start")?,
             WaitReason::Neighbor(pe) => write!(f, " for neighbour PE {pe} to start")?,
             WaitReason::Message(pe, is_send, tag) => {
                 match (pe, is_send) {

@@ -113,6 +113,7 @@ impl Supervisor {
                 let number = job.number;
                 let needing = self.connections.iter().filter(|c| c.needs(number, pe));
                 needing.for_each(|c| c.fail(number));
+                self.meet(index);
             }
             ExitClass::EndsJob { status, line, others_leave } => {
                 let line = line.map(|line| with_core_file(line, job.job.program(pe), pid, how));

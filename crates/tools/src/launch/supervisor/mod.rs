@@ -4,6 +4,7 @@
 mod events;
 mod exits;
 mod hangs;
+mod replacements;
 mod requests;
 mod shutdown;
 

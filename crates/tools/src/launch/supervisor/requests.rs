@@ -1,4 +1,4 @@
-//! What PEs ask the supervisor for: another job, and the memory of jobs that they are connected with.
+//! What PEs ask the supervisor for: another job, the memory of jobs that they are connected with, and replacements.
 
 use std::os::fd::{AsFd, AsRawFd};
 
@@ -32,6 +32,7 @@ impl Supervisor {
                 Err(failure) => reply.refused(&failure.to_string()),
             },
             Request::Memory { job_number } => self.hand_over(index, job_number, reply),
+            Request::Replace(survivor) => self.replace(index, survivor, reply),
             Request::Watch(job) => match Connected::with_peer(job, self.jobs[index].number) {
                 Ok(connected) => {
                     self.connections.push(connected);

@@ -1,0 +1,138 @@
+//! Programs that lose PEs at random points, and end with the right answer: `examples/resilient_*.c`.
+//!
+//! PEs are killed from outside, by SIGKILL or SIGSEGV, at any time after PE 0 has said that the job is resilient: also
+//! while the others recover, or a process starts that replaces one. Few kills in every run of the tests; a thousand by
+//!
+//!     cargo test -p ferroshmem-conformance --test kills -- --ignored
+
+use std::collections::HashMap;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use ferroshmem_conformance::job::{Outcome, Running};
+use ferroshmem_conformance::leftovers::Machine;
+use ferroshmem_conformance::suite::Setting;
+use ferroshmem_conformance::{Job, Suite};
+use nix::sys::resource::{Resource, setrlimit};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+/// The programs, what they say of a right answer, and how many steps take some tenths of a second.
+const PROGRAMS: [(&str, &str, &str); 2] =
+    [("stencil", "as the serial result", "2000"), ("cg", "as the known solution", "1000")];
+const MODES: [&str; 2] = ["shrink", "replace"];
+
+/// Kills of each program and mode: in every run of the tests, and by hand.
+const FEW: usize = 8;
+const MANY: usize = 250;
+
+fn main() {
+    let _ = setrlimit(Resource::RLIMIT_CORE, 0, 0);
+    let mut suite = Suite::new(env!("CARGO_TARGET_TMPDIR"));
+    for program in PROGRAMS {
+        for mode in MODES {
+            let name = program.0;
+            suite.add(format!("{name}::{mode}::{FEW}"), move |s| lose(s, program, mode, FEW));
+            suite.add_long(format!("{name}::{mode}::{MANY}"), move |s| lose(s, program, mode, MANY));
+        }
+    }
+    suite.run();
+}
+
+/// What is done to one job.
+#[derive(Debug, Clone)]
+struct Plan {
+    pes: usize,
+    /// PE, signal and time after the last one, from 0 to 1 of the time that the job takes without failures.
+    kills: Vec<(usize, Signal, f64)>,
+}
+
+impl Plan {
+    /// One PE is left, and each is killed once if none is replaced.
+    fn random(seed: u64, mode: &str) -> Self {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let pes = rng.usize(2..6);
+        let mut victims: Vec<usize> = (0..pes).collect();
+        rng.shuffle(&mut victims);
+        victims.pop();
+        let count = rng.usize(1..=victims.len().min(3));
+        let mut kills = Vec::new();
+        for i in 0..count {
+            let pe = if mode == "replace" { victims[rng.usize(0..victims.len())] } else { victims[i] };
+            let signal = if rng.bool() { Signal::SIGKILL } else { Signal::SIGSEGV };
+            // Some follow each other closely, so that they meet a recovery.
+            let pause = if i > 0 && rng.bool() { rng.f64() / 20.0 } else { rng.f64() };
+            kills.push((pe, signal, pause));
+        }
+        Self { pes, kills }
+    }
+}
+
+/// Loses PEs in jobs until so many were lost.
+fn lose(s: &Setting, program: (&str, &str, &str), mode: &str, kills: usize) -> Result<()> {
+    let (name, _, steps) = program;
+    let source = format!("../../../examples/resilient_{name}.c");
+    let executable = s.compile(&source, &["-O2", "-lm"])?;
+    let before = Machine::now();
+    let (mut lost, mut seed) = (0, 0);
+    let mut takes = HashMap::new();
+    while lost < kills {
+        let plan = Plan::random(seed, mode);
+        let job = |mode: &str| {
+            let pes = plan.pes.to_string();
+            let job = Job::new(plan.pes, &executable).args(&[mode, steps]);
+            job.options(&["-n", &pes, "--verbose", "--hang-timeout", "30"])
+        };
+        if !takes.contains_key(&plan.pes) {
+            let (took, _) = run(s, &job(mode), &Plan { kills: Vec::new(), ..plan.clone() }, Duration::ZERO)?;
+            takes.insert(plan.pes, took);
+        }
+        let (_, outcome) = run(s, &job(mode), &plan, takes[&plan.pes])?;
+        let now = check(outcome, &plan, program).with_context(|| format!("seed {seed}, {plan:?}"))?;
+        lost += now;
+        seed += 1;
+        ensure!(seed as usize <= 4 * kills + 20, "{seed} jobs have lost {lost} PEs: kills come too late");
+    }
+    let left = before.left_files();
+    ensure!(left.is_empty(), "left in /dev/shm: {left:?}");
+    Ok(())
+}
+
+/// Runs a job, which takes so long without failures, and kills PEs; how long it took once it was resilient.
+fn run(s: &Setting, job: &Job, plan: &Plan, takes: Duration) -> Result<(Duration, Outcome)> {
+    let running = Running::start(job, &s.prefix, &s.scratch)?;
+    running.wait_for_output("resilient");
+    let begin = Instant::now();
+    for (pe, signal, pause) in &plan.kills {
+        sleep(takes.mul_f64(*pause));
+        if let Some(pid) = process_of(&running.stderr_so_far(), *pe)
+            && running.is_process(pid)
+        {
+            let _ = kill(pid, *signal);
+        }
+    }
+    let outcome = running.finish(job.watchdog)?;
+    Ok((begin.elapsed(), outcome))
+}
+
+/// The process that `oshrun` has started last for a PE.
+fn process_of(stderr: &str, pe: usize) -> Option<Pid> {
+    let begin = format!("oshrun: PE {pe}: ");
+    let line = stderr.lines().rev().find(|line| line.starts_with(&begin))?;
+    let (_, number) = line.split_once(", process ")?;
+    let number = number.split(',').next()?.trim().parse();
+    number.ok().map(Pid::from_raw)
+}
+
+/// How many PEs the job has lost, if it has ended well: each other PE says that the answer is right.
+fn check(outcome: Outcome, plan: &Plan, (_, right, _): (&str, &str, &str)) -> Result<usize> {
+    let outcome = outcome.ended(0)?;
+    let count = |text: &str, word: &str| text.lines().filter(|line| line.contains(word)).count();
+    let lost = count(&outcome.stderr, "; the job goes on without it");
+    let started = count(&outcome.stderr, " is started again");
+    ensure!(lost <= plan.kills.len(), "{lost} PEs are lost\n{outcome}");
+    let says = count(&outcome.stdout, right);
+    ensure!(says + lost >= plan.pes + started, "{says} PEs have the right answer\n{outcome}");
+    Ok(lost)
+}

@@ -1,0 +1,166 @@
+/* Recovery for programs that compute vectors step by step and may lose PEs at any time.
+ *
+ * There is no checkpoint: the heap of a lost PE stays in the job's memory, and has its rows as they
+ * were. Each vector exists twice, for even and odd steps, and a step reads one and writes the other.
+ * A step begins with a synchronisation, so when a PE is lost, all PEs, also that one, still have the
+ * step that the slowest one has completed. The others go on from there: they share its rows
+ * ("shrink"), or new processes take its number and its heap ("replace").
+ */
+#include <shmem.h>
+#include <shmemx.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SIZE = 62, WIDTH = SIZE + 2, MOST_PES = 256, MOST_VECTORS = 3 }; /* inner rows and columns */
+
+typedef double row[WIDTH];
+
+/* In the symmetric heap: vectors, of which each PE computes some rows; numbers that all PEs have; and
+ * how many steps this PE has completed. A new process asks another PE where they are. */
+static struct {
+    row *vector[2][MOST_VECTORS];
+    double *number;
+    uint64_t *done;
+} heap;
+
+static int vectors; /* that the program has */
+static shmem_team_t team; /* the PEs that compute */
+static int n, pes[MOST_PES]; /* their numbers in the job */
+static int me; /* this PE's number in the team */
+
+/* Member i of the team has the rows from first_row(i) to first_row(i + 1) - 1. */
+static int first_row(int member)
+{
+    return 1 + SIZE * member / n;
+}
+
+static int owner(int row)
+{
+    int member = 0;
+    while (first_row(member + 1) <= row)
+        member++;
+    return pes[member];
+}
+
+static void use_team(shmem_team_t new_team)
+{
+    team = new_team;
+    me = shmem_team_my_pe(team);
+    n = shmem_team_n_pes(team);
+    for (int i = 0; i < n; i++)
+        pes[i] = shmem_team_translate_pe(team, i, SHMEM_TEAM_WORLD);
+}
+
+/* Gets the rows of a vector that are next to this PE's, from the PEs that have them. */
+static void get_border(row *vector)
+{
+    int before = first_row(me) - 1, after = first_row(me + 1);
+    if (before > 0)
+        shmem_getmem(vector[before], vector[before], sizeof(row), owner(before));
+    if (after <= SIZE)
+        shmem_getmem(vector[after], vector[after], sizeof(row), owner(after));
+}
+
+/* A step is complete: a PE that is lost before has not counted it. */
+static void complete(uint64_t steps)
+{
+    shmem_uint64_atomic_set(heap.done, steps, shmem_my_pe());
+}
+
+/* The steps that all PEs have completed, also those that are lost. */
+static uint64_t completed_by_all(void)
+{
+    uint64_t least = UINT64_MAX;
+    for (int i = 0; i < n; i++) {
+        uint64_t done = shmem_uint64_atomic_fetch(heap.done, pes[i]);
+        least = done < least ? done : least;
+    }
+    complete(least);
+    return least;
+}
+
+/* Whether no PE of a team is lost: all that are left get the same answer. */
+static int all_live(shmem_team_t which)
+{
+    int yes = 1;
+    return shmemx_team_agree(which, &yes) == 0;
+}
+
+/* The PEs that are left share all rows. A row has the same place on all PEs, so a PE gets new rows
+ * beside those that others still need if one more is lost meanwhile. */
+static uint64_t shrink(void)
+{
+    for (;;) {
+        shmem_team_t left;
+        if (shmemx_team_shrink(team, &left) != 0)
+            shmem_global_exit(1);
+        uint64_t step = completed_by_all();
+        int members = shmem_team_n_pes(left), member = shmem_team_my_pe(left);
+        int end = 1 + SIZE * (member + 1) / members;
+        for (int i = 1 + SIZE * member / members; i < end; i++)
+            for (int v = 0; v < vectors && owner(i) != shmem_my_pe(); v++) {
+                double *row = heap.vector[step % 2][v][i];
+                shmem_double_get(row, row, WIDTH, owner(i));
+            }
+        if (all_live(left)) {
+            use_team(left);
+            return step;
+        }
+    }
+}
+
+/* New processes take the numbers of the lost PEs: all rows are where they were. */
+static uint64_t replace(void)
+{
+    uint64_t step;
+    do {
+        if (shmemx_replace() != 0)
+            shmem_global_exit(1);
+        step = completed_by_all();
+    } while (!all_live(team));
+    return step;
+}
+
+/* What such a process does first. */
+static uint64_t join(void)
+{
+    shmemx_resilient();
+    for (int pe = 0; heap.done == NULL && pe < shmem_n_pes(); pe++)
+        shmem_getmem(&heap, &heap, sizeof heap, pe); /* empty in other new processes */
+    uint64_t step = completed_by_all();
+    return all_live(team) ? step : replace();
+}
+
+static uint64_t begin(void (*prepare)(void))
+{
+    for (int k = 0; k < 2; k++)
+        for (int v = 0; v < vectors; v++)
+            heap.vector[k][v] = shmem_calloc(WIDTH, sizeof(row));
+    heap.number = shmem_calloc(2, sizeof(double));
+    heap.done = shmem_calloc(1, sizeof(uint64_t));
+    prepare();
+    shmem_barrier_all();
+    if (shmemx_resilient() != 0)
+        shmem_global_exit(1);
+    if (shmem_my_pe() == 0) {
+        printf("resilient\n"); /* from now on, PEs may be lost */
+        fflush(stdout);
+    }
+    return 0;
+}
+
+/* Computes so many steps. `prepare` fills the vectors; `compute` is given the steps that are done,
+ * and returns nonzero if a PE is lost. */
+static void run(uint64_t steps, int replaces, void (*prepare)(void), int (*compute)(uint64_t))
+{
+    use_team(SHMEM_TEAM_WORLD);
+    uint64_t step = shmemx_restarted() > 0 ? join() : begin(prepare);
+    for (;;) {
+        while (step < steps && compute(step) == 0)
+            step++;
+        if (all_live(team)) /* then all have completed all steps */
+            return;
+        step = replaces ? replace() : shrink();
+    }
+}
