@@ -55,10 +55,12 @@
 /* Bytes of the text of a port, with the NUL at its end */
 #define SHMEMX_MAX_PORT_NAME 256
 
-/* Messages of any sender, and of any tag; error of a receive that is shorter than its message */
+/* Messages of any sender, and of any tag; error of a receive that is shorter than its message;
+ * error of messages of a team of which a PE has failed */
 #define SHMEMX_ANY_SOURCE -1
 #define SHMEMX_ANY_TAG -1
 #define SHMEMX_MSG_TRUNCATED 1
+#define SHMEMX_MSG_FAILED 2
 
 /* Kinds of elements of shmemx_reduce, shmemx_reduce_nb and so on, to which their bytes are added */
 #define SHMEMX_SIGNED 0x100

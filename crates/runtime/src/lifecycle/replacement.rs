@@ -21,14 +21,17 @@ pub(super) fn take_blocks(name: &str, blocks: &File, memory: &SymmetricMemory) {
     memory.space.dump_heap_to(heap.end());
 }
 
-/// Waits until all numbers of the job are taken, and all PEs have come here; why not, if that cannot be.
+/// Waits until all numbers of the job are taken, and all PEs have come here: the predefined teams begin anew. Why not, if
+/// that cannot be.
 #[cold]
-pub(super) fn meet(name: &str, rt: &Runtime) -> Result<(), String> {
+pub(super) fn meet(name: &str, rt: &'static Runtime) -> Result<(), String> {
     let job = rt.node.job;
     let service = job.service().map_err(|e| e.to_string())?;
     let blocks = rt.node.transport.memory.heap().to_words();
     let _shown = Recorder::start(&WaitReason::at(WaitKind::Replacement, name, 0));
-    service::replace(service, job.pe, &blocks).map_err(|e| e.to_string())
+    service::replace(service, job.pe, &blocks).map_err(|e| e.to_string())?;
+    rt.renew_world(job.control.failures().replaced());
+    Ok(())
 }
 
 /// Has PEs that have failed replaced, collectively over those that live; false if that cannot be.
@@ -36,14 +39,6 @@ pub(super) fn meet(name: &str, rt: &Runtime) -> Result<(), String> {
 pub fn replace(name: &'static str) -> bool {
     let rt = runtime::get(name);
     rt.quiet_all();
-    match meet(name, rt) {
-        Ok(()) => {
-            rt.renew_world(rt.node.job.control.failures().replaced());
-            true
-        }
-        Err(why) => {
-            warn(name, &why);
-            false
-        }
-    }
+    rt.abandon_world();
+    meet(name, rt).inspect_err(|why| warn(name, why)).is_ok()
 }
