@@ -134,8 +134,8 @@ pub use message::{Arrival, AsSource, Receiving, Sending};
 pub use pe::{Pe, Pes};
 pub use pending::{Fetches, Pending, Transfers};
 pub use plain::Plain;
-pub use resilience::Agreement;
 pub use region::Region;
+pub use resilience::Agreement;
 #[cfg(feature = "tracing")]
 pub use spans::RegionLayer;
 pub use stream::{Pace, Stream};

@@ -19,6 +19,7 @@ mod messages;
 mod nonblocking;
 mod ports;
 mod reductions;
+mod resilient;
 mod scans;
 mod spaces;
 mod streams;
@@ -95,6 +96,7 @@ const PROGRAMS: &[&[Program]] = &[
     streams::PROGRAMS,
     ports::PROGRAMS,
     threads::PROGRAMS,
+    resilient::PROGRAMS,
 ];
 
 /// A job of a program of this binary.

@@ -48,10 +48,10 @@ use ferroshmem_layout::inbox::cells::Reader;
 use ferroshmem_layout::inbox::{Inbox, Kind};
 use ferroshmem_layout::{PeBlock, WaitKind};
 
+use self::failures::FAILED;
 use self::local_inbox::room;
 use self::lock::{Guard, Lock};
 use self::queued::Queued;
-use self::failures::FAILED;
 use self::request::{Pattern, Phase, Receive, Requests, Status};
 use self::state::State;
 

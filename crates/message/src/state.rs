@@ -99,6 +99,8 @@ pub(super) struct State {
     pub(super) is_refused: bool,
     /// What passes between this PE and those of other nodes.
     pub(super) remotes: Remotes,
+    /// The position of a record that was found unfinished, and when that was, in milliseconds.
+    pub(super) unfinished: (u64, u64),
     /// Requests under way.
     pub(super) open: u32,
     /// Whether this PE is in `shmem_finalize`, where other PEs may still need room in its inbox.
@@ -122,6 +124,7 @@ impl State {
             copies: VecDeque::new(),
             is_refused: false,
             remotes: Remotes::default(),
+            unfinished: (u64::MAX, 0),
             open: 0,
             is_closing: false,
         }

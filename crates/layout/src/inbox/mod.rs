@@ -66,6 +66,11 @@ impl Inbox {
         cells::begins(word.load(Ordering::Relaxed), position, CELLS)
     }
 
+    /// Whether the record at a position, which the owner reads next, has begun and is not finished.
+    pub fn is_unfinished(&self, position: u64) -> bool {
+        self.tail.0.load(Ordering::Relaxed) > position && !self.is_there(position)
+    }
+
     /// Writes a record; false if there is no room now.
     ///
     /// # Safety
