@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io;
 use std::mem::offset_of;
+use std::ops::Range;
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::ptr::NonNull;
@@ -18,8 +19,8 @@ use super::plan::{MIN_STRIDE, Plan};
 use crate::constants::PREDEFINED_TEAMS;
 use ferroshmem_layout::inbox::Inbox;
 use ferroshmem_layout::{
-    EXPORTS, Exports, FAILURES, Failures, Header, MAGIC, MAX_TEAMS, Offsets, PeBlock, REFUSED, SHADOW, TeamSlot,
-    VERSION,
+    DeclarationWords, EXPORTS, Exports, FAILURES, Failures, Header, MAGIC, MAX_TEAMS, Offsets, PeBlock, REFUSED,
+    SHADOW, TeamSlot, VERSION,
 };
 
 /// A mapped control part. Lives until the process ends: PEs may wait in it at any time.
@@ -236,16 +237,20 @@ impl Control {
         let used = block.team_ids.words.each_ref().map(|word| word.load(Ordering::Relaxed));
         let ids = (PREDEFINED_TEAMS..MAX_TEAMS).filter(|id| used[id / 64] & 1 << (id % 64) != 0);
         // The slots of teams that the PE was in, but for the words of their agreements.
+        let agreed = offset_of!(TeamSlot, gathering.agreed);
         for slot in ids.flat_map(|id| [id, id + SHADOW]).map(|id| offsets.team_slot(id, pe)) {
-            self.clear(slot, offset_of!(TeamSlot, own));
-            let after = offset_of!(TeamSlot, published);
-            self.clear(slot + after, size_of::<TeamSlot>() - after);
+            self.clear(slot + offset_of!(TeamSlot, published)..slot + agreed);
+            self.clear(slot + agreed + size_of::<u64>()..slot + size_of::<TeamSlot>());
         }
         let (restarts, epochs) = (block.restarts.load(Ordering::Relaxed), &block.team_epochs);
         // Flags that others have written are of no later epoch than theirs.
         let others = (0..self.n_pes()).map(|pe| self.pe_block(pe).team_epochs.load(Ordering::Relaxed));
         let latest = others.max().unwrap_or(0);
-        self.clear(offsets.pe_block(pe), size_of::<PeBlock>());
+        // What the PE has declared stays: others may be in shmem_init, and compare theirs with PE 0's.
+        let (start, kept) = (offsets.pe_block(pe), offset_of!(PeBlock, declaration));
+        let after = kept + size_of::<DeclarationWords>();
+        self.clear(start..start + kept);
+        self.clear(start + after..start + size_of::<PeBlock>());
         block.restarts.store(restarts + 1, Ordering::Relaxed);
         epochs.store(latest, Ordering::Relaxed);
         let globals = offsets.globals(pe);
@@ -261,8 +266,8 @@ impl Control {
     }
 
     /// Writes zeros to words of the control part that other processes may read.
-    fn clear(&self, offset: usize, len: usize) {
-        for at in (offset..offset + len).step_by(size_of::<AtomicU64>()) {
+    fn clear(&self, range: Range<usize>) {
+        for at in range.step_by(size_of::<AtomicU64>()) {
             self.at::<AtomicU64>(at).store(0, Ordering::Relaxed);
         }
     }
@@ -322,6 +327,45 @@ mod tests {
             let selection = control.header().selection(Forced::default());
             let decisions = selection.decisions(3);
             assert_eq!(decisions.choose(Collective::Alltoalls, 8), push);
+        }
+    }
+
+    #[test]
+    fn a_replacement_begins_anew_with_the_heap_of_the_pe_before() {
+        let sizes = Plan::new(3, &Machine::here(), HeapSettings::default()).unwrap();
+        let (file, control) = Control::create(&sizes, 3, 3, 2, Tuning::default_for(2), 0).unwrap();
+        let (block, team) = (control.pe_block(1), PREDEFINED_TEAMS + 3);
+        let (slot, other) = (control.team_slot(team, 1), control.team_slot(team + 1, 1));
+        let (heap, globals) = (control.offsets().heap(1), control.offsets().globals(1));
+        block.declaration.store(b"declared");
+        block.pid.store(7, Ordering::Relaxed);
+        block.team_ids.words[0].store(1 << team, Ordering::Relaxed);
+        control.pe_block(2).team_epochs.store(99, Ordering::Relaxed);
+        for slot in [slot, other] {
+            slot.own.said.store(5, Ordering::Relaxed);
+            slot.gathering.agreed.store(6, Ordering::Relaxed);
+            slot.gathering.arrivals.store(7, Ordering::Relaxed);
+            slot.flag(1, 0).flag.store(8, Ordering::Relaxed);
+        }
+        file.write_all_at(b"heap", heap).unwrap();
+        file.write_all_at(b"globals", globals).unwrap();
+        control.revive(&file, 1);
+        control.revive(&file, 1);
+        let word = |word: &AtomicU32| word.load(Ordering::Relaxed);
+        assert_eq!((word(&block.restarts), word(&block.pid), word(&block.state)), (2, 0, 0));
+        assert_eq!(block.declaration.load().as_deref(), Some(b"declared".as_slice()));
+        assert_eq!(
+            (block.team_ids.words[0].load(Ordering::Relaxed), block.team_epochs.load(Ordering::Relaxed)),
+            (0, 99)
+        );
+        for (slot, left) in [(slot, [0; 2]), (other, [7, 8])] {
+            assert_eq!([&slot.gathering.arrivals, &slot.flag(1, 0).flag].map(word), left);
+            assert_eq!([&slot.own.said, &slot.gathering.agreed].map(|word| word.load(Ordering::Relaxed)), [5, 6]);
+        }
+        let mut bytes = [0; 4];
+        for (at, expected) in [(heap, b"heap"), (globals, b"\0\0\0\0")] {
+            file.read_exact_at(&mut bytes, at).unwrap();
+            assert_eq!(&bytes, expected);
         }
     }
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use ferroshmem_core::job::control::Control;
 use ferroshmem_core::job::service;
-use ferroshmem_layout::{PeBlock, PeState};
+use ferroshmem_layout::{PeBlock, PeState, WaitKind};
 use nix::errno::Errno;
 use nix::sys::signal::{SigSet, Signal, kill};
 use nix::unistd::{Pid, getpid};
@@ -413,6 +413,8 @@ impl RunningJob {
         self.meeting.forget(pe);
         let (block, header) = (self.control.pe_block(pe), self.control.header());
         block.state.store(PeState::Failed as u32, Release);
+        // It waits no more.
+        block.wait.kind.store(WaitKind::None as u32, Release);
         // The next PE that fails explains its failure, too.
         for word in [&header.reporter, &header.failing] {
             let _ = word.compare_exchange(pe as u32 + 1, 0, AcqRel, Acquire);
