@@ -1,10 +1,10 @@
 /* Recovery for programs that compute vectors step by step and may lose PEs at any time.
  *
- * There is no checkpoint: the heap of a lost PE stays in the job's memory, and has its rows as they
- * were. Each vector exists twice, for even and odd steps, and a step reads one and writes the other.
- * A step begins with a synchronisation, so when a PE is lost, all PEs, also that one, still have the
- * step that the slowest one has completed. The others go on from there: they share its rows
- * ("shrink"), or new processes take its number and its heap ("replace").
+ * There is no checkpoint: the heap of a lost PE stays in the job's memory, and has its rows as
+ * they were. Each vector exists twice, for even and odd steps, and a step reads one and writes the
+ * other. A step begins with a synchronisation, so when a PE is lost, all PEs, also that one, still
+ * have the step that the slowest one has completed. The others go on from there: they share its
+ * rows ("shrink"), or new processes take its number and its heap ("replace").
  */
 #include <shmem.h>
 #include <shmemx.h>
@@ -16,8 +16,8 @@ enum { SIZE = 62, WIDTH = SIZE + 2, MOST_PES = 256, MOST_VECTORS = 3 }; /* inner
 
 typedef double row[WIDTH];
 
-/* In the symmetric heap: vectors, of which each PE computes some rows; numbers that all PEs have; and
- * how many steps this PE has completed. A new process asks another PE where they are. */
+/* In the symmetric heap: vectors, of which each PE computes some rows; numbers that all PEs have;
+ * and how many steps this PE has completed. A new process asks another PE where they are. */
 static struct {
     row *vector[2][MOST_VECTORS];
     double *number;

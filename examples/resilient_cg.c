@@ -1,5 +1,5 @@
-/* The method of conjugate gradients for Poisson's equation on a square, on PEs that may be killed at
- * any time: the others go on (resilient.h).
+/* The method of conjugate gradients for Poisson's equation on a square, on PEs that may be killed
+ * at any time: the others go on (resilient.h).
  *
  *     oshcc resilient_cg.c -O2 -lm -o resilient_cg
  *     oshrun -n 4 ./resilient_cg shrink [STEPS]     # the PEs that are left share the rows
@@ -96,9 +96,10 @@ int main(int argc, char **argv)
     }
     int wrong = !(error < 1e-9);
     if (wrong)
-        fprintf(stderr, "cg: PE %d: an error of %g after %llu steps\n", shmem_my_pe(), error, (unsigned long long)steps);
+        fprintf(stderr, "cg: PE %d: an error of %g\n", shmem_my_pe(), error);
     else
-        printf("cg: PE %d of %d: %llu steps, as the known solution\n", me, n, (unsigned long long)steps);
+        printf("cg: PE %d of %d: %llu steps, as the known solution\n", me, n,
+               (unsigned long long)steps);
     fflush(stdout);
     shmem_finalize();
     return wrong;

@@ -1,4 +1,5 @@
-/* Heat flow on a square plate, on PEs that may be killed at any time: the others go on (resilient.h).
+/* Heat flow on a square plate, on PEs that may be killed at any time: the others go on
+ * (resilient.h).
  *
  *     oshcc resilient_stencil.c -O2 -o resilient_stencil
  *     oshrun -n 4 ./resilient_stencil shrink [STEPS]     # the PEs that are left share the rows
@@ -62,9 +63,11 @@ int main(int argc, char **argv)
     run(steps, argc > 1 && strcmp(argv[1], "replace") == 0, prepare, compute);
     int different = differences(steps);
     if (different != 0)
-        fprintf(stderr, "stencil: PE %d: %d rows differ from the serial result\n", shmem_my_pe(), different);
+        fprintf(stderr, "stencil: PE %d: %d rows differ from the serial result\n", shmem_my_pe(),
+                different);
     else
-        printf("stencil: PE %d of %d: %llu steps, as the serial result\n", me, n, (unsigned long long)steps);
+        printf("stencil: PE %d of %d: %llu steps, as the serial result\n", me, n,
+               (unsigned long long)steps);
     fflush(stdout);
     shmem_finalize();
     return different != 0;

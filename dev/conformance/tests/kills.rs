@@ -6,10 +6,12 @@
 //!     cargo test -p ferroshmem-conformance --test kills -- --ignored
 
 use std::collections::HashMap;
+use std::fs;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
+use ferroshmem_conformance::guide;
 use ferroshmem_conformance::job::{Outcome, Running};
 use ferroshmem_conformance::leftovers::Machine;
 use ferroshmem_conformance::suite::Setting;
@@ -37,7 +39,38 @@ fn main() {
             suite.add_long(format!("{name}::{mode}::{MANY}"), move |s| lose(s, program, mode, MANY));
         }
     }
+    for mode in MODES {
+        suite.add(format!("records::{mode}"), move |s| records(s, mode));
+    }
+    suite.add("guide".into(), guide);
     suite.run();
+}
+
+/// The program of the guide prints what is said there.
+fn guide(s: &Setting) -> Result<()> {
+    guide::prints(s, "resilience.md", 1, 3)
+}
+
+/// A job that loses a PE has a profile, a trace and lines of its status.
+fn records(s: &Setting, mode: &str) -> Result<()> {
+    let executable = s.compile("../../../examples/resilient_stencil.c", &["-O2"])?;
+    let file = |end: &str| s.scratch.join(format!("lost-{mode}{end}")).display().to_string();
+    let (page, trace) = (file(".html"), file(".json"));
+    let (profile, status) = (format!("--profile={page}"), "--status=0.05");
+    let job = Job::new(3, &executable).args(&[mode, "1000"]);
+    let job = job.options(&["-n", "3", "--verbose", &profile, "--trace", &trace, status]);
+    let plan = Plan { pes: 3, kills: vec![(1, Signal::SIGKILL, 0.2)] };
+    let (_, outcome) = run(s, &job, &plan, Duration::from_millis(500))?;
+    let lines = outcome.stderr.clone();
+    ensure!(check(outcome, &plan, PROGRAMS[0])? == 1, "{lines}");
+    for words in [" calls is in ", "the profile is in ", "shmemx_team_agree at ", " of 3 PEs wait"] {
+        ensure!(lines.contains(words), "no \"{words}\": {lines}");
+    }
+    let calls: serde_json::Value = serde_json::from_str(&fs::read_to_string(&trace)?)?;
+    let text = calls.to_string();
+    let lost = if mode == "replace" { "shmemx_replace" } else { "shmemx_team_shrink" };
+    ensure!(text.contains(lost) && fs::metadata(&page)?.len() > 0, "no {lost} in the trace");
+    Ok(())
 }
 
 /// What is done to one job.
