@@ -321,8 +321,10 @@ impl Check {
         // What PEs of another job lend is theirs alone: which PE it is used for, the routine looks at.
         let mut connections = transport.connections.iter();
         let (space, at) = (memory.space, lowest.addr());
+        // Of failures, waits take the count, which is the job's.
+        let count = &raw const self.rt.node.job.control.failures().count;
         if space.kind(at, bytes) == MemoryKind::NotSymmetric
-            && connections.any(|(_, c)| c.other_holds(space, at, bytes))
+            && (connections.any(|(_, c)| c.other_holds(space, at, bytes)) || at == count.addr())
         {
             return;
         }

@@ -81,7 +81,7 @@ pub fn pe_state(name: &'static str, pe: c_int) -> c_int {
 /// `pes` has room for `max` numbers.
 pub unsafe fn team_failed(name: &'static str, team: usize, pes: *mut c_int, max: c_int) -> c_int {
     let room = usize::try_from(max).unwrap_or(0);
-    // SAFETY: the caller's promise; of no elements, the pointer is not looked at.
+    // SAFETY: the caller promises that `pes` has room for `max` numbers; of none, the pointer is not looked at.
     let pes = if room == 0 { &mut [] } else { unsafe { slice::from_raw_parts_mut(pes, room) } };
     let Some(found) = failed_members(name, team) else {
         return -1;
@@ -109,9 +109,9 @@ fn survivors<'a>(name: &'static str, team: usize) -> Option<&'a Team> {
 /// Agrees on the bitwise and of the values of the members that are left; how many have failed, or -1.
 ///
 /// # Safety
-/// `value` is this PE's.
+/// `value` can be read and written, by this thread alone.
 pub unsafe fn team_agree(name: &'static str, team: usize, value: *mut c_int) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `value` can be read and written.
     let value = unsafe { &mut *value };
     let Some(failed) = agree(name, team, value) else {
         return -1;
@@ -133,7 +133,7 @@ pub fn agree(name: &'static str, team: usize, value: &mut c_int) -> Option<usize
 /// # Safety
 /// `new_team` can be written.
 pub unsafe fn team_shrink(name: &'static str, team: usize, new_team: *mut usize) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that `new_team` can be written.
     unsafe { give(new_team, shrink(name, team), TEAM_INVALID) }
 }
 

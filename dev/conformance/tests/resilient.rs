@@ -37,7 +37,7 @@ fn main() {
     }
     for (variable, value) in VARIANTS {
         suite.add(format!("variant::{variable}={value}"), move |s| {
-            let kinds = ["barrier", "reduce-long", "collect", "split", "malloc"];
+            let kinds = ["barrier", "reduce-long", "collect", "split", "malloc", "variable"];
             kinds.into_iter().try_for_each(|kind| survive(s, 3, kind, &["1"], (variable, value)))
         });
     }

@@ -65,12 +65,12 @@ impl Health {
     #[cold]
     #[inline(never)]
     pub fn has_failed(&self) -> bool {
-        let (seen, count) = (self.seen.load(Ordering::Relaxed) as usize, self.failures.count());
+        let (seen, count) = (self.seen.load(Ordering::Acquire) as usize, self.failures.count());
         if seen < count {
             if self.failures.between(seen, count).any(|pe| self.members.index_of(pe).is_some()) {
                 self.has_failed.store(true, Ordering::Relaxed);
             }
-            // Another thread that finds it looked before this one.
+            // A thread that reads it reads what was found before.
             self.seen.store(count as u32, Ordering::Release);
         }
         self.has_failed.load(Ordering::Relaxed)
