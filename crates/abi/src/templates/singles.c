@@ -534,6 +534,23 @@ static void locks(void) {
     check(me != 0 || counter == 10 * n, "shmem_set_lock, shmem_test_lock, shmem_clear_lock");
 }
 
+/* No PE fails; dev/conformance/c/resilient is about those that do. Launchers other than oshrun refuse. */
+static void resilience(void) {
+    int refused = F(shmemx_resilient)(), value = 6 | (me == 0), pes[1];
+    check(refused == 0 || refused == -1, "shmemx_resilient");
+    check(*F(shmemx_failures)() == 0, "shmemx_failures");
+    check(F(shmemx_pe_state)(n - 1) == SHMEMX_PE_ALIVE, "shmemx_pe_state");
+    check(F(shmemx_team_failed)(SHMEM_TEAM_WORLD, pes, 1) == 0, "shmemx_team_failed");
+    check(F(shmemx_team_agree)(SHMEM_TEAM_WORLD, &value) == 0 && value == (n == 1 ? 7 : 6), "shmemx_team_agree");
+    shmem_team_t left = SHMEM_TEAM_INVALID;
+    check(F(shmemx_team_shrink)(SHMEM_TEAM_WORLD, &left) == 0, "shmemx_team_shrink");
+    check(shmem_team_n_pes(left) == n && shmem_team_sync(left) == 0, "shmemx_team_shrink");
+    shmem_team_destroy(left);
+    check(refused || F(shmemx_replace)() == 0, "shmemx_replace");
+    check(F(shmemx_restarted)() == 0, "shmemx_restarted");
+    shmem_barrier_all();
+}
+
 int main(void) {
     int provided = -1;
     int rc = F(shmem_init_thread)(SHMEM_THREAD_MULTIPLE, &provided);
@@ -556,6 +573,7 @@ int main(void) {
     queries();
     locks();
     every_family();
+    resilience();
     F(shmem_finalize)();
     check(shmem_my_pe() == me, "shmem_finalize");
     int failed = summary(PROGRAM);
