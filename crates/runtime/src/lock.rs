@@ -78,7 +78,7 @@ impl Owned<'_> {
     }
 
     fn release(&self) {
-        self.word.store(0, Ordering::Release);
+        self.word.swap(0, Ordering::AcqRel);
     }
 }
 
