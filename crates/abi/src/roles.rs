@@ -530,8 +530,8 @@ pub fn kind(family: &Family) -> Option<&'static str> {
         _ if function.starts_with("memory::") => "Allocate",
         "team::destroy" | "context::create" | "context::destroy" | "team::create_ctx" => "Other",
         _ if function.starts_with("team::split_") => "Other",
-        "resilience::team_agree" => "Barrier",
-        "resilience::resilient" | "resilience::team_shrink" | "replacement::replace" => "Other",
+        "resilience::team_agree" | "replacement::replace" => "Barrier",
+        "resilience::resilient" | "resilience::team_shrink" => "Other",
         _ if ["space::", "spawn::", "port::", "group::", "neighbor::"].iter().any(|p| function.starts_with(p)) => {
             "Other"
         }

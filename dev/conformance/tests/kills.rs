@@ -57,13 +57,13 @@ fn records(s: &Setting, mode: &str) -> Result<()> {
     let file = |end: &str| s.scratch.join(format!("lost-{mode}{end}")).display().to_string();
     let (page, trace) = (file(".html"), file(".json"));
     let (profile, status) = (format!("--profile={page}"), "--status=0.05");
-    let job = Job::new(3, &executable).args(&[mode, "1000"]);
+    let job = Job::new(3, &executable).args(&[mode, "3000"]);
     let job = job.options(&["-n", "3", "--verbose", &profile, "--trace", &trace, status]);
-    let plan = Plan { pes: 3, kills: vec![(1, Signal::SIGKILL, 0.2)] };
-    let (_, outcome) = run(s, &job, &plan, Duration::from_millis(500))?;
+    let plan = Plan { pes: 3, kills: vec![(1, Signal::SIGKILL, 0.0)] };
+    let (_, outcome) = run(s, &job, &plan, Duration::ZERO)?;
     let lines = outcome.stderr.clone();
     ensure!(check(outcome, &plan, PROGRAMS[0])? == 1, "{lines}");
-    for words in [" calls is in ", "the profile is in ", "shmemx_team_agree at ", " of 3 PEs wait"] {
+    for words in [" calls is in ", "the profile is in ", " from shmem_init to ", " of 3 PEs wait"] {
         ensure!(lines.contains(words), "no \"{words}\": {lines}");
     }
     let calls: serde_json::Value = serde_json::from_str(&fs::read_to_string(&trace)?)?;
