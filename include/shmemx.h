@@ -395,6 +395,12 @@ int shmemx_pe_state(int pe);
  * @see shmemx_resilient(3) */
 int shmemx_team_failed(shmem_team_t team, int *pes, int npes);
 
+/** Have a team fail, on all of its PEs.
+ * @param team a team of PEs of the job
+ * @return 0; -1 for `SHMEM_TEAM_INVALID`, and where a failure ends the job.
+ * @see shmemx_resilient(3) */
+int shmemx_team_revoke(shmem_team_t team);
+
 /** Agree with the PEs of a team that are left.
  * @param team a team of PEs of the job
  * @param value local address of this PE's value, then of all values combined by bitwise and
@@ -1882,6 +1888,7 @@ SHMEMI_PSHMEM(shmemx_resilient)
 SHMEMI_PSHMEM(shmemx_failures)
 SHMEMI_PSHMEM(shmemx_pe_state)
 SHMEMI_PSHMEM(shmemx_team_failed)
+SHMEMI_PSHMEM(shmemx_team_revoke)
 SHMEMI_PSHMEM(shmemx_team_agree)
 SHMEMI_PSHMEM(shmemx_team_shrink)
 SHMEMI_PSHMEM(shmemx_replace)

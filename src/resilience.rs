@@ -81,6 +81,21 @@ impl Team<'_> {
         found.into_iter().flatten().map(|member| self.numbered(member)).collect()
     }
 
+    /// Has the team fail, also on the other members, whose waits in it return: as if one of them had failed. They can
+    /// agree then, in this team or another. False where a failure ends the job. (Extension: `shmemx_team_revoke`)
+    ///
+    /// ```
+    /// # let world = ferroshmem::World::init()?;
+    /// let row = world.split(Some(world.my_pe().number() / 2), 0)?.expect("every PE has a color");
+    /// if world.failures() > 0 {
+    ///     row.revoke(); // others of the row may wait for this PE, which goes on elsewhere
+    /// }
+    /// # Ok::<(), ferroshmem::Error>(())
+    /// ```
+    pub fn revoke(&self) -> bool {
+        resilience::team_revoke("Team::revoke", self.handle()) == 0
+    }
+
     /// Agrees with the members that are left, also while others fail. Collective over those. What they wrote before, all
     /// see after it; it completes no puts. (Extension: `shmemx_team_agree`)
     ///

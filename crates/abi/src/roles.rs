@@ -294,6 +294,7 @@ const ROWS: &[Row] = &[
     (&["resilience::pe_state"], &[("pe", Value)]),
     (&["resilience::team_failed"],
      &[("team", TeamOrInvalid), ("pes", Write(ElementsOf(4, "npes"))), ("npes", IntCount)]),
+    (&["resilience::team_revoke"], &[("team", TeamOrInvalid)]),
     (&["resilience::team_agree"], &[("team", TeamOrInvalid), ("value", Result(Bytes(4)))]),
     (&["resilience::team_shrink"], &[("team", TeamOrInvalid), ("new_team", Result(WORD))]),
     (&["port::open", "port::close"], &[("port", Value)]),

@@ -106,6 +106,18 @@ fn survivors<'a>(name: &'static str, team: usize) -> Option<&'a Team> {
     Some(team)
 }
 
+/// Has a team fail, also on its other members: 0, or -1 of no team, and in a job that is not resilient.
+pub fn team_revoke(name: &'static str, team: usize) -> c_int {
+    let rt = runtime::get(name);
+    match survivors(name, team).filter(|team| team.health().is_some()) {
+        None => -1,
+        Some(team) => {
+            team.revoke(&rt.node);
+            0
+        }
+    }
+}
+
 /// Agrees on the bitwise and of the values of the members that are left; how many have failed, or -1.
 ///
 /// # Safety

@@ -70,7 +70,7 @@ pub fn enter<'a>(
         let members = Box::leak(Box::new(members_of(node, name, key)));
         let since = teams.world().health().map(Health::since);
         let health = since.map(|since| {
-            let health = Health::new(node.job.control.failures(), members.clone(), since);
+            let health = Health::new(node.job.control.failures(), members.clone(), None, since);
             &*Box::leak(Box::new(health))
         });
         let array = over_work_array(node, name, key, members, health);

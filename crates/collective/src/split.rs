@@ -24,7 +24,7 @@ use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::group::{Group, Words};
 use ferroshmem_core::job::mailboxes;
 use ferroshmem_core::node::Node;
-use ferroshmem_core::team::{Health, IdLock, MAILBOX_PAGES, Members, NewTeam, Team, Teams};
+use ferroshmem_core::team::{Health, IdLock, MAILBOX_PAGES, Members, NewTeam, Team, Teams, health};
 use ferroshmem_core::wait::flag::reached;
 use ferroshmem_layout::{ACTIVE_SETS, MAX_TEAMS, MailboxPage, SHADOW, StatusArea, TeamIds};
 
@@ -234,7 +234,7 @@ fn create(
         block: parent.id_block.load(Ordering::Relaxed) as usize,
         wanted: wanted.len(),
         is_member: wanted.iter().any(|(members, _)| members.is_some()),
-        has_failures: node.job.control.failures().count() > 0,
+        has_failures: health::is_on() && (health::has_left_failed() || node.job.control.failures().count() > 0),
     };
     let claimed = claim.agree(group)?;
     parent.id_block.store(claimed.block as u32, Ordering::Relaxed);
@@ -462,6 +462,9 @@ pub fn split_2d(
 /// Destroys a team that the program has made, and whose contexts are gone. Collective over its members.
 pub fn destroy(node: &Node, teams: &Teams, name: &'static str, team: &Team, synchronised: impl FnOnce()) {
     Group::of_team(node, name, team).sync();
+    if team.has_failed() {
+        health::leave_failed();
+    }
     synchronised();
     let id = team.id;
     team.leave(node);

@@ -166,6 +166,8 @@ pub struct GatheringLine {
     pub combined: [AtomicU64; 4],
     /// In a resilient job: the last agreement, with its number.
     pub agreed: AtomicU64,
+    /// In a resilient job: 1 once a member has revoked the team.
+    pub revoked: AtomicU32,
 }
 
 /// Flags of the central barrier: futex words that show an epoch.

@@ -6,11 +6,11 @@ use ferroshmem_conformance::suite::Setting;
 use ferroshmem_conformance::{Job, Suite};
 
 /// What all PEs do meanwhile.
-const KINDS: [&str; 30] = [
+const KINDS: [&str; 31] = [
     "barrier", "sync-all", "team-sync", "broadcast", "broadcast-long", "collect", "fcollect", "fcollect-long",
     "alltoall", "alltoalls", "reduce", "reduce-long", "scan", "gather", "agree", "malloc", "shrink", "split",
     "nonblocking", "test", "persistent", "messages", "messages-long", "streams", "stream-end", "neighbors", "active",
-    "active-broadcast", "variable", "locks",
+    "active-broadcast", "variable", "locks", "revoked",
 ];
 
 /// Variables that lead collectives over other ways.

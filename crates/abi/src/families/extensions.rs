@@ -80,6 +80,7 @@ pub fn resilience() -> Vec<Family> {
         ["shmemx_failures", "uint64_t *", "", "resilience::failures"],
         ["shmemx_pe_state", "int", "int pe", "resilience::pe_state"],
         ["shmemx_team_failed", "int", "shmem_team_t team, int *pes, int npes", "resilience::team_failed"],
+        ["shmemx_team_revoke", "int", "shmem_team_t team", "resilience::team_revoke"],
         ["shmemx_team_agree", "int", "shmem_team_t team, int *value", "resilience::team_agree"],
         ["shmemx_team_shrink", "int", "shmem_team_t team, shmem_team_t *new_team", "resilience::team_shrink"],
         ["shmemx_replace", "int", "", "replacement::replace"],

@@ -15,6 +15,19 @@ pub fn is_on() -> bool {
     IS_ON.load(Ordering::Relaxed)
 }
 
+/// Whether this PE has left a team that had failed: its slots may show anything.
+static HAS_LEFT_FAILED: AtomicBool = AtomicBool::new(false);
+
+/// Whether slots of teams on this PE may have been left at any point.
+pub fn has_left_failed() -> bool {
+    HAS_LEFT_FAILED.load(Ordering::Relaxed)
+}
+
+/// This PE leaves a team that has failed.
+pub fn leave_failed() {
+    HAS_LEFT_FAILED.store(true, Ordering::Relaxed);
+}
+
 /// The job does, or does not, once the library is finalised.
 pub fn set(on: bool) {
     IS_ON.store(on, Ordering::Relaxed);
@@ -25,6 +38,8 @@ pub fn set(on: bool) {
 pub struct Health {
     failures: &'static Failures,
     members: Members,
+    /// Not 0 once a member has revoked the team.
+    revoked: Option<&'static AtomicU32>,
     /// The count of failures when the team was made, the same on all members.
     since: AtomicU32,
     /// The count up to which this PE has looked.
@@ -34,14 +49,19 @@ pub struct Health {
 
 impl Health {
     /// Of `members` that were all there at the count `since`.
-    pub fn new(failures: &'static Failures, members: Members, since: usize) -> Self {
+    pub fn new(
+        failures: &'static Failures,
+        members: Members,
+        revoked: Option<&'static AtomicU32>,
+        since: usize,
+    ) -> Self {
         let [since, seen] = [since as u32; 2].map(AtomicU32::new);
-        Self { failures, members, since, seen, has_failed: AtomicBool::new(false) }
+        Self { failures, members, revoked, since, seen, has_failed: AtomicBool::new(false) }
     }
 
     /// Of the same members.
     pub fn copy(&self) -> Self {
-        Self::new(self.failures, self.members.clone(), self.since())
+        Self::new(self.failures, self.members.clone(), self.revoked, self.since())
     }
 
     /// The members are all there at the count `since`: other processes have taken the numbers of those that had failed.
@@ -61,10 +81,13 @@ impl Health {
         self.failures.count()
     }
 
-    /// Whether a member has failed.
+    /// Whether a member has failed, or one has revoked the team.
     #[cold]
     #[inline(never)]
     pub fn has_failed(&self) -> bool {
+        if self.revoked.is_some_and(|revoked| revoked.load(Ordering::Acquire) != 0) {
+            return true;
+        }
         let (seen, count) = (self.seen.load(Ordering::Acquire) as usize, self.failures.count());
         if seen < count {
             if self.failures.between(seen, count).any(|pe| self.members.index_of(pe).is_some()) {

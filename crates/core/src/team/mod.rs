@@ -202,9 +202,18 @@ impl Team {
         }
     }
 
+    /// Has it fail, also on the other members.
+    pub fn revoke(&self, node: &Node) {
+        for id in [self.id, self.id + SHADOW] {
+            let first = node.job.control.team_slot(id, self.local.pe(0));
+            first.gathering.revoked.store(1, Ordering::Release);
+        }
+    }
+
     /// From now on, waits for its members end when one of them fails.
     pub fn become_resilient(&self, job: &Attachment, since: usize) {
-        let health = Health::new(job.control.failures(), self.members.clone(), since);
+        let revoked = Some(&self.first_slot.gathering.revoked);
+        let health = Health::new(job.control.failures(), self.members.clone(), revoked, since);
         // A team of a connection has its own end; one that was resilient before stays so.
         let _ = self.fragile.set(Fragile::Members(health));
     }

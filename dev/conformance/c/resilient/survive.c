@@ -152,6 +152,12 @@ static int variable(shmem_team_t team)
     return 1;
 }
 
+/* Those of a row in which no PE fails wait for each other, until one notices the failure. */
+static int revoked(shmem_team_t row)
+{
+    return shmem_team_sync(row);
+}
+
 /* One that fails holds the lock at times, or waits for it. */
 static int locks(shmem_team_t team)
 {
@@ -179,7 +185,7 @@ static const struct {
     {"shrink", shrink}, {"split", split}, {"nonblocking", nonblocking}, {"test", tested},
     {"persistent", restarted}, {"messages", messages}, {"messages-long", long_messages}, {"streams", streams},
     {"stream-end", stream_end}, {"neighbors", neighbors}, {"active", active},
-    {"active-broadcast", active_broadcast}, {"variable", variable}, {"locks", locks},
+    {"active-broadcast", active_broadcast}, {"variable", variable}, {"locks", locks}, {"revoked", revoked},
 };
 
 static int (*find(const char *name))(shmem_team_t)
@@ -249,11 +255,16 @@ int main(int argc, char **argv)
         struct itimerval soon = {{0, 0}, {0, 1 + (getpid() * 7919L + i) % 20000}};
         setitimer(ITIMER_REAL, &soon, NULL);
     }
+    shmem_team_t row = SHMEM_TEAM_INVALID;
+    if (run == revoked)
+        REQUIRE(shmemx_team_split_color(SHMEM_TEAM_WORLD, me % 2, 0, NULL, 0, &row) == 0);
     /* What is the same on all PEs that are left says alone when to leave the loop; else any of them may be the first. */
     const int is_agreed = run == agree || run == shrink;
-    while (run(SHMEM_TEAM_WORLD) == 0)
+    while (run(run == revoked ? row : SHMEM_TEAM_WORLD) == 0)
         if (!is_agreed && __atomic_load_n(failures, __ATOMIC_ACQUIRE) != 0)
             break;
+    if (run == revoked)
+        CHECK(shmemx_team_revoke(row) == 0 && shmem_team_sync(row) != 0);
     int failed = 0;
     while (failed < victims) {
         int ok = ~(1 << me % 31);
