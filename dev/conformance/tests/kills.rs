@@ -6,6 +6,7 @@
 //!     cargo test -p ferroshmem-conformance --test kills -- --ignored
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fs;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -117,9 +118,9 @@ fn lose(s: &Setting, program: (&str, &str, &str), mode: &str, kills: usize) -> R
             let job = Job::new(plan.pes, &executable).args(&[mode, steps]);
             job.options(&["-n", &pes, "--verbose", "--hang-timeout", "30"])
         };
-        if !takes.contains_key(&plan.pes) {
+        if let Entry::Vacant(unknown) = takes.entry(plan.pes) {
             let (took, _) = run(s, &job(mode), &Plan { kills: Vec::new(), ..plan.clone() }, Duration::ZERO)?;
-            takes.insert(plan.pes, took);
+            unknown.insert(took);
         }
         let (_, outcome) = run(s, &job(mode), &plan, takes[&plan.pes])?;
         let now = check(outcome, &plan, program).with_context(|| format!("seed {seed}, {plan:?}"))?;
