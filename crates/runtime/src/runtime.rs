@@ -12,7 +12,7 @@ use ferroshmem_core::job;
 use ferroshmem_core::node::{self, Node};
 use ferroshmem_core::offload::{self, Owner};
 use ferroshmem_core::team::{Team, Teams, health, out_of_range};
-use ferroshmem_core::transport::{Call, Transport};
+use ferroshmem_core::transport::Call;
 use ferroshmem_fabric as fabric;
 use ferroshmem_message::Messages;
 use ferroshmem_port::names::Names;
