@@ -14,7 +14,6 @@ static long source[LONG], dest[64 * LONG], counter, lock_word;
 static long active_sync[SHMEM_SYNC_SIZE], broadcast_sync[SHMEM_BCAST_SYNC_SIZE];
 static int me, n;
 static uint64_t *failures;
-static shmem_team_t pair;
 static shmemx_stream_t stream;
 static shmemx_graph_t graph;
 static shmemx_req_h persistent;
