@@ -524,8 +524,8 @@ pub unsafe fn testany(name: &'static str, count: usize, requests: *mut usize) ->
 /// As [`testall`].
 pub unsafe fn waitall(name: &'static str, count: usize, requests: *mut usize) -> c_int {
     let rt = runtime::get(name);
-    // SAFETY: as above.
     let mut result = 0;
+    // SAFETY: as above.
     for request in unsafe { slice(requests, count) } {
         let waited = *request;
         rt.collectives.wait(name, &rt.node, request);
