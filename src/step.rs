@@ -177,10 +177,8 @@ pub(crate) fn of_world(step: Step, details: &[Detail]) {
     // The step may change an array's type: no operation on its elements may be under way then.
     quiet_all(step.name());
     of_team(TEAM_WORLD, &TAKEN, step, details);
-    if has_failed() && !step.is_drop() {
-        // The PEs have not synchronised, and may still use the memory otherwise.
-        panic!("{GroupFailed}");
-    }
+    // The PEs have not synchronised then, and may still use the memory otherwise.
+    assert!(!has_failed() || step.is_drop(), "{GroupFailed}");
 }
 
 /// Whether a PE of the world has failed, in a resilient job: the PEs do not synchronise any more.

@@ -153,8 +153,8 @@ pub const EXTENSIONS: &[Section] = &[
         constants: &[c("SHMEMX_MAX_PORT_NAME", "256", "usize")],
     },
     Section {
-        title: "Messages of any sender, and of any tag; error of a receive that is shorter than its message;\n * error of \
-            messages of a team of which a PE has failed",
+        title: "Messages of any sender, and of any tag; error of a receive that is shorter than its message;\n * \
+            error of messages of a team of which a PE has failed",
         constants: &[
             c("SHMEMX_ANY_SOURCE", "-1", "c_int"),
             c("SHMEMX_ANY_TAG", "-1", "c_int"),

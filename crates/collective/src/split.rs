@@ -314,8 +314,8 @@ fn clear_slots(node: &Node, id: usize) {
     }
 }
 
-/// `shmemx_team_shrink`: a team of the members that are left, of those of `parent`, in their order. Returns its handle, or None if no id is
-/// left. All survivors get the same result.
+/// `shmemx_team_shrink`: a team of the members that are left, of those of `parent`, in their order. Returns its
+/// handle, or None if no id is left. All survivors get the same result.
 #[cold]
 #[inline(never)]
 pub fn shrink(node: &Node, teams: &Teams, name: &'static str, (parent, health): (&Team, &Health)) -> Option<usize> {

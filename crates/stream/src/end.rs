@@ -31,8 +31,8 @@ impl State {
         self.health.as_ref().is_some_and(Health::has_failed)
     }
 
-    /// Whether all members have ended the stream, or one has failed, and this one has pulled all that was pushed to it and brought all
-    /// that it had to bring.
+    /// Whether all members have ended the stream, or one has failed, and this one has pulled all that was
+    /// pushed to it and brought all that it had to bring.
     pub fn is_done(&mut self, node: &Node) -> bool {
         if self.is_done {
             return true;

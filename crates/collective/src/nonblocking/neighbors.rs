@@ -250,7 +250,7 @@ pub(super) struct Neighbors {
 type Record = [u64; 6];
 
 impl Neighbors {
-    /// Makes the exchange of a graph, with arrays for each source and each dest; None if a member has failed. Collective.
+    /// Makes the exchange of a graph, with arrays for each source and dest; None if a member has failed. Collective.
     pub(super) fn new(
         node: &'static Node,
         name: &'static str,

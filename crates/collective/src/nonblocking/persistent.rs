@@ -155,7 +155,8 @@ impl Queues {
         self.insert(name, Plan::Team { queue: queue.clone(), operation, exchange })
     }
 
-    /// Makes a persistent request of an exchange between neighbours; None if a member has failed. Collective over the graph's team.
+    /// Makes a persistent request of an exchange between neighbours; None if a member has failed. Collective over the
+    /// graph's team.
     ///
     /// # Safety
     /// The arrays are as the exchange needs them while the request has started.

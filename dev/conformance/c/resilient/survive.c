@@ -1,5 +1,5 @@
-/* PEs fail at any point of what all do: argv[1] says what, the others say which PEs fail. Those that are left notice it,
- * agree on who is gone, and go on in a team of their own. */
+/* PEs fail at any point of what all do: argv[1] says what, the others say which PEs fail. Those that are left notice
+ * it, agree on who is gone, and go on in a team of their own. */
 #define _GNU_SOURCE
 #include "../check.h"
 
@@ -257,7 +257,7 @@ int main(int argc, char **argv)
     shmem_team_t row = SHMEM_TEAM_INVALID;
     if (run == revoked)
         REQUIRE(shmemx_team_split_color(SHMEM_TEAM_WORLD, me % 2, 0, NULL, 0, &row) == 0);
-    /* What is the same on all PEs that are left says alone when to leave the loop; else any of them may be the first. */
+    /* What is the same on all PEs that are left says alone when to leave the loop; else any may be the first. */
     const int is_agreed = run == agree || run == shrink;
     while (run(run == revoked ? row : SHMEM_TEAM_WORLD) == 0)
         if (!is_agreed && __atomic_load_n(failures, __ATOMIC_ACQUIRE) != 0)
