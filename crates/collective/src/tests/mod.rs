@@ -14,6 +14,7 @@ mod sockets;
 mod sum;
 mod traffic;
 
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, LazyLock, Mutex};
 
 use ferroshmem_core::group::threads::{Array, Member, run};
@@ -91,6 +92,8 @@ impl TestCall {
 struct Arrays {
     source: Array<u64>,
     dest: Array<u64>,
+    /// Where that ends in each member's source and destination which may differ from [`UNTOUCHED`].
+    ends: Vec<[AtomicUsize; 2]>,
     /// The last sum, by its call's salt and bytes.
     sum: Mutex<(SumKey, Arc<[u8]>)>,
 }
@@ -101,7 +104,12 @@ impl Arrays {
     /// Arrays of `bytes` bytes for each of `size` members, and the guards behind.
     fn new(size: usize, bytes: usize) -> Self {
         let n = (bytes + GUARD).div_ceil(8);
-        Self { source: Array::new(size, n), dest: Array::new(size, n), sum: Mutex::new(((0, 0), [].into())) }
+        Self {
+            source: Array::new(size, n),
+            dest: Array::new(size, n),
+            ends: (0..size).map(|_| [n * 8, n * 8].map(AtomicUsize::new)).collect(),
+            sum: Mutex::new(((0, 0), [].into())),
+        }
     }
 
     fn array(&self, call: &TestCall) -> &Array<u64> {
@@ -130,12 +138,14 @@ impl Arrays {
 
     /// Makes the arrays ready: `data` in the source, nothing else in the destination.
     fn prepare(&self, call: &TestCall, me: usize, data: &[u8]) {
+        let [source_end, dest_end] = &self.ends[me];
         if !call.in_place {
-            self.dest(call, me).fill(UNTOUCHED);
+            self.dest(call, me)[..dest_end.swap(0, Relaxed)].fill(UNTOUCHED);
         }
         let (source, behind) = self.source(me).split_at_mut(data.len());
         source.copy_from_slice(data);
-        behind.fill(UNTOUCHED);
+        let last = source_end.swap(data.len(), Relaxed);
+        behind[..last.saturating_sub(data.len())].fill(UNTOUCHED);
     }
 
     /// Checks what the call has left: `result` in the destination and nothing behind it, the
@@ -146,6 +156,9 @@ impl Arrays {
             let at = dest.iter().zip(result).position(|(a, b)| a != b).unwrap();
             panic!("byte {at} of {} is {:#x}, not {:#x}: member {me}, {call:?}", result.len(), dest[at], result[at]);
         }
+        let [source_end, dest_end] = &self.ends[me];
+        let end = if call.in_place { source_end } else { dest_end };
+        end.fetch_max(result.len(), Relaxed);
         if !call.in_place {
             let behind = &behind[..behind.len().min(GUARD)];
             assert!(behind.iter().all(|b| *b == UNTOUCHED), "behind: {call:?}");
