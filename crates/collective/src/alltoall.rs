@@ -101,11 +101,10 @@ unsafe fn alltoall_by_few(
         for reader in 0..group.size {
             prefetch_for_write(to((reader + AHEAD).min(group.size - 1)));
             for (i, from) in sources[..writers].iter().enumerate() {
-                for e in 0..n {
-                    let from = from.wrapping_add((reader * n + e) * from_step);
-                    // SAFETY: the caller promises the blocks of all members; each has one writer.
-                    unsafe { copy_element(to(reader).add((i * n + e) * to_step), from, strides.elem) };
-                }
+                let to = (to(reader).wrapping_add(i * n * to_step), to_step);
+                let from = (from.wrapping_add(reader * n * from_step).cast_const(), from_step);
+                // SAFETY: the caller promises the blocks of all members; each has one writer.
+                unsafe { copy_strided(to, from, n, strides.elem) };
             }
         }
         let all = writers * group.size * n * strides.elem;
@@ -230,7 +229,7 @@ pub unsafe fn alltoallv<'p>(
 unsafe fn copy_strided((to, to_step): (*mut u8, usize), (from, from_step): (*const u8, usize), n: usize, elem: usize) {
     // SAFETY: the caller promises `n` elements on both sides, which do not overlap.
     unsafe {
-        if to_step == elem && from_step == elem {
+        if n > 1 && to_step == elem && from_step == elem {
             return offload::copy(to, from, n * elem);
         }
         for i in 0..n {
@@ -244,7 +243,7 @@ unsafe fn copy_strided((to, to_step): (*mut u8, usize), (from, from_step): (*con
 /// # Safety
 /// `from` is readable and `to` writable for as many, and they do not overlap.
 #[inline(always)] // loops match the size once
-pub(crate) unsafe fn copy_element(to: *mut u8, from: *const u8, bytes: usize) {
+unsafe fn copy_element(to: *mut u8, from: *const u8, bytes: usize) {
     /// Of a size known at compile time: one load and one store.
     ///
     /// # Safety

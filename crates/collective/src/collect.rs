@@ -5,7 +5,7 @@ use ferroshmem_core::wait::POLICY;
 use ferroshmem_platform::prefetch_for_read;
 use ferroshmem_tuning::{Algorithm, Collective, EAGER};
 
-use super::alltoall::{copy_element, is_by_few};
+use super::alltoall::is_by_few;
 use super::{copy, copy_part, copy_to_socket, from_on};
 
 /// Gathers the same number of bytes from each member.
@@ -89,7 +89,7 @@ unsafe fn fcollect_by_few(
         unsafe {
             for member in 0..group.size {
                 prefetch_for_read(source.of((member + AHEAD).min(group.size - 1)));
-                copy_element(row.add(member * bytes), source.of(member), bytes);
+                row.add(member * bytes).copy_from_nonoverlapping(source.of(member), bytes);
             }
             for reader in readers.clone().skip(1) {
                 dest.of(reader).copy_from_nonoverlapping(row, all);

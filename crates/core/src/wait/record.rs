@@ -21,9 +21,16 @@ pub struct Condition {
 }
 
 /// What may put an end to waits for members.
-pub trait Ending: fmt::Debug + Sync {
+pub trait Ending: Sync {
     /// Whether one of them is gone.
     fn is_over(&self) -> bool;
+}
+
+// A bound of the trait would bring the text of all that implements it into the library.
+impl fmt::Debug for dyn Ending + '_ {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.is_over() { "over" } else { "not over" })
+    }
 }
 
 /// How far a connection is whose groups end independently.
