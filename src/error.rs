@@ -391,8 +391,8 @@ pub enum TeamError {
 /// As in the example of [`Group::call`](crate::Group::call).
 #[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{OnPe}a PE of the group or team has failed, and the others wait for none any more: disconnect the group, or make a \
-        team of those that are left"
+    "{OnPe}a PE of the group or team has failed, and the others wait for none any more: disconnect the group, or make \
+        a team of those that are left"
 )]
 pub struct GroupFailed;
 

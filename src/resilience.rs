@@ -96,8 +96,8 @@ impl Team<'_> {
         resilience::team_revoke("Team::revoke", self.handle()) == 0
     }
 
-    /// Agrees with the members that are left, also while others fail. Collective over those. What they wrote before, all
-    /// see after it; it completes no puts. (Extension: `shmemx_team_agree`)
+    /// Agrees with the members that are left, also while others fail. Collective over those. What they wrote before,
+    /// all see after it; it completes no puts. (Extension: `shmemx_team_agree`)
     ///
     /// ```
     /// # let world = ferroshmem::World::init()?;

@@ -1,8 +1,8 @@
 //! A flag: a 31-bit value that one PE posts and others wait for.
 //!
 //! A wait that its strategy gives up returns as if the flag had been posted. That is so with PEs of a connection of
-//! which a group has ended, and of a team of which a member has failed: who waits for them looks afterwards whether that
-//! has happened.
+//! which a group has ended, and of a team of which a member has failed: who waits for them looks afterwards whether
+//! that has happened.
 
 use super::word::{ASLEEP, wait_once};
 use super::{WaitStrategy, Word};

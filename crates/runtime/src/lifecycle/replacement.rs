@@ -21,8 +21,8 @@ pub(super) fn take_blocks(name: &str, blocks: &File, memory: &SymmetricMemory) {
     memory.space.dump_heap_to(heap.end());
 }
 
-/// Waits until all numbers of the job are taken, and all PEs have come here: the predefined teams begin anew. Why not, if
-/// that cannot be.
+/// Waits until all numbers of the job are taken, and all PEs have come here: the predefined teams begin anew. Why not,
+/// if that cannot be.
 #[cold]
 pub(super) fn meet(name: &str, rt: &'static Runtime) -> Result<(), String> {
     let job = rt.node.job;
