@@ -241,7 +241,7 @@ fn wrong(name: &'static str, role: Role) -> Vec<Trial> {
                 set("in a freed block", "(void *)(block + BLOCK)"),
             ];
             let size = match extent {
-                Extent::One | Extent::Bytes(8) => return trials,
+                Extent::One | Extent::Bytes(..=8) => return trials,
                 Extent::Bytes(_) => "8",
                 _ => "SIZE",
             };

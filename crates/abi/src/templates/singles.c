@@ -545,6 +545,7 @@ static void resilience(void) {
     shmem_team_t left = SHMEM_TEAM_INVALID;
     check(F(shmemx_team_shrink)(SHMEM_TEAM_WORLD, &left) == 0, "shmemx_team_shrink");
     check(shmem_team_n_pes(left) == n && shmem_team_sync(left) == 0, "shmemx_team_shrink");
+    shmem_barrier_all(); /* One that is in it yet would return by the next call, too. */
     check(F(shmemx_team_revoke)(left) == refused, "shmemx_team_revoke");
     check(refused || shmem_team_sync(left) != 0, "shmemx_team_revoke");
     shmem_team_destroy(left);
