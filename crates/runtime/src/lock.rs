@@ -3,7 +3,7 @@
 
 use std::mem::offset_of;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::thread::{self, ThreadId};
 
 use ferroshmem_core::failure::fatal::fatal;
@@ -161,8 +161,6 @@ impl Polled<'_> {
 pub struct Locks {
     /// With `SHMEM_CHECK=1`: the locks that this PE holds, and the threads that took them.
     held: Option<HeldLocks>,
-    /// Whether more is to be done than to take and release them: because of `held`, or since they have owners.
-    is_slow: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -176,12 +174,7 @@ impl Locks {
     /// With none held. Misuse is noticed if `check`; the launcher sees then in `shown` what is held.
     pub(crate) fn new(check: bool, shown: &'static [AtomicU64]) -> Self {
         let all = Mutex::default();
-        Self { held: check.then_some(HeldLocks { all, shown }), is_slow: AtomicBool::new(check) }
-    }
-
-    /// From now on, locks have owners. No PE waits for one.
-    pub(crate) fn become_resilient(&self) {
-        self.is_slow.store(true, Ordering::Relaxed);
+        Self { held: check.then_some(HeldLocks { all, shown }) }
     }
 
     fn note(&self, change: impl FnOnce(&mut Vec<(usize, ThreadId)>)) {
@@ -199,7 +192,7 @@ impl Locks {
         self.note(|held| held.push((lock.addr(), thread::current().id())));
     }
 
-    fn locate<'a>(&self, transport: &'a Transport, routine: &'static str, lock: *mut i64) -> LockWords<'a> {
+    fn locate<'a>(transport: &'a Transport, routine: &'static str, lock: *mut i64) -> LockWords<'a> {
         let call = transport.internal_call(routine, 0);
         let location = transport.locate_atomic(&call, "lock", lock.cast(), size_of::<i64>());
         match (location, transport.internode()) {
@@ -216,10 +209,10 @@ impl Locks {
         }
     }
 
-    /// PE 0's copy of a lock, where nothing needs to be noted and all PEs reach it by loads and stores.
+    /// PE 0's copy of a lock, where nothing needs to be noted, also no owner, and all PEs reach it by loads and stores.
     #[inline]
     fn word<'a>(&self, transport: &'a Transport, lock: *mut i64) -> Option<&'a AtomicU64> {
-        if self.is_slow.load(Ordering::Relaxed) {
+        if self.held.is_some() || health::is_on() {
             return None;
         }
         transport.first_local_word(lock.cast())
@@ -238,7 +231,7 @@ impl Locks {
     #[cold]
     #[inline(never)]
     fn wait_for(&self, transport: &Transport, routine: &'static str, lock: *mut i64) {
-        let copy = self.locate(transport, routine, lock);
+        let copy = Self::locate(transport, routine, lock);
         self.note(|held| {
             // Another thread gives it back; this one would wait for itself.
             if held.contains(&(lock.addr(), thread::current().id())) {
@@ -277,7 +270,7 @@ impl Locks {
             None => fatal(routine, format_args!("this PE does not hold the lock {:#x}", lock.addr())),
         });
         transport.quiet_default();
-        match self.locate(transport, routine, lock) {
+        match Self::locate(transport, routine, lock) {
             LockWords::OneNode(word) => ticket::release(word, POLICY.fairness()),
             LockWords::Owned(owned) => owned.release(),
             LockWords::SeveralNodes(polled) => polled.serve_next(),
@@ -286,7 +279,7 @@ impl Locks {
 
     /// Takes the lock if it is free; whether it did.
     pub fn test(&self, transport: &Transport, routine: &'static str, lock: *mut i64) -> bool {
-        let took = match self.locate(transport, routine, lock) {
+        let took = match Self::locate(transport, routine, lock) {
             LockWords::OneNode(word) => ticket::try_acquire(word),
             LockWords::Owned(owned) => owned.try_acquire().is_ok(),
             LockWords::SeveralNodes(polled) => polled.try_acquire(),

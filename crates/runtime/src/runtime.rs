@@ -133,7 +133,6 @@ impl Runtime {
         }
         self.collectives.become_resilient(self.node.job, since);
         self.messages.become_resilient(has_team_failed);
-        self.locks.become_resilient();
         if let Some(hooks) = hooks::get() {
             (hooks.native_resilient)();
         }

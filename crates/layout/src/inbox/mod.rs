@@ -123,8 +123,8 @@ impl Inbox {
     pub fn prepare(&self, bytes: usize) {
         let first = self.tail.0.load(Ordering::Relaxed) as usize % CELLS * CELL;
         let cells = self.cells.0.get().cast::<u8>();
-        for at in (first..(first + HEAD + bytes).min(CELL * CELLS)).step_by(64) {
-            prefetch_for_write(cells.wrapping_add(at));
+        for at in (0..HEAD + bytes).step_by(64) {
+            prefetch_for_write(cells.wrapping_add((first + at) % (CELL * CELLS)));
         }
     }
 
