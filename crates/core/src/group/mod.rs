@@ -37,7 +37,7 @@ use crate::memory::{Argument, SymmetricMemory};
 use crate::node::Node;
 use crate::offload;
 use crate::team::{Fragile, Health, Hierarchy, Members, Team};
-use crate::transport::Transport;
+use crate::transport::{Location, Transport};
 use crate::wait::{Ending, POLICY, WaitReason};
 use ferroshmem_layout::{FLAG_BYTES, MESSAGE_BYTES, TeamSlot, WaitKind};
 
@@ -396,7 +396,8 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// As [`get`](Self::get), for members between which mailboxes are; complete after the next quiet of the context.
+    /// As [`get`](Self::get), for members between which mailboxes are; complete after the next quiet of the context,
+    /// which knows nothing of copies that workers make: so what this node has is copied at once.
     ///
     /// # Safety
     /// As there, until then.
@@ -405,10 +406,14 @@ impl<'a> Group<'a> {
             unreachable!("local members read others' arrays themselves");
         };
         self.traffic.moved(bytes, bytes);
+        let (call, from) = (transport.internal_call(self.name, pe), from.of(self.me).cast());
         // SAFETY: the caller promises a valid source and destination of `bytes` bytes.
         unsafe {
-            transport.get_nbi(&transport.internal_call(self.name, pe), to.cast(), from.of(self.me).cast(), bytes);
-        };
+            match transport.locate(&call, "source", from, bytes) {
+                Location::Local(from) => copy_apart(to, from, bytes),
+                Location::Remote(_) => transport.get_nbi(&call, to.cast(), from, bytes),
+            }
+        }
     }
 
     /// Copies `bytes` bytes to member `member`'s copy of `to`. A PE that sees what this PE posts
