@@ -87,6 +87,8 @@ pub struct PeBlock {
     /// When messages began, in nanoseconds. The PE's process also has it in memory of its own: a PE that reads it there
     /// reads the right process.
     pub token: AtomicU64,
+    /// In a resilient job: how many threads of the PE write to inboxes.
+    pub writers: AtomicU32,
 }
 
 impl PeBlock {

@@ -1,34 +1,40 @@
 //! Messages of teams of which a PE has failed, in a resilient job: no thread waits for them any more.
 
-use std::time::Duration;
+use std::sync::atomic::Ordering;
 
 use ferroshmem_core::constants::MSG_FAILED;
-use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::node::Node;
-use ferroshmem_core::wait::record::now_ms;
 
 use super::Messages;
+use super::local_inbox::room;
 use super::request::Status;
 use super::state::State;
+use super::writing::Unfinished;
 
 /// Of a message that does not come, or is not taken.
 pub(super) const FAILED: Status = Status { source: -1, tag: -1, bytes: 0, error: MSG_FAILED };
 
-/// So long a record stays unfinished whose writer has failed; others take microseconds.
-const STUCK: Duration = Duration::from_secs(5);
-
 impl Messages {
-    /// Ends this PE if the one that was writing its next record has failed: all later messages are behind that, and
-    /// where they begin is not known. The job goes on without it.
-    fn end_if_stuck(&self, state: &mut State) {
-        let (position, now) = (state.reader.position(), now_ms());
-        if !self.inbox.is_unfinished(position) {
+    /// Passes what PEs that have failed were writing to this one's inbox: all of it, up to the tail, that is unfinished
+    /// once each of the others has been seen writing nothing.
+    fn pass_unfinished(&self, node: &Node, state: &mut State) {
+        let position = state.reader.position();
+        let Some(tail) = self.inbox.unfinished(position) else {
             return;
-        }
-        if state.unfinished.0 != position {
-            state.unfinished = (position, now);
-        } else if now - state.unfinished.1 > STUCK.as_millis() as u64 {
-            fatal("messages", "a PE has failed while it wrote a message to this one, which can receive no other now")
+        };
+        let found = state.unfinished.take().filter(|found| found.position == position);
+        let mut found = found.unwrap_or(Unfinished { position, tail, finished: 0 });
+        let (pes, failures) = (node.job.placement.local_pes(), node.job.control.failures());
+        let failed = |pe| failures.between(failures.replaced(), failures.count()).any(|failed| failed == pe);
+        let is_done = |index: usize| {
+            let block = node.job.control.pe_block(index);
+            block.writers.load(Ordering::Acquire) == 0 || failed(pes[index] as usize)
+        };
+        found.finished += (found.finished..pes.len()).take_while(|index| is_done(*index)).count();
+        if found.finished < pes.len() {
+            state.unfinished = Some(found);
+        } else if self.inbox.unfinished(position).is_some() && state.reader.pass_unfinished(self.inbox, found.tail) {
+            room(node, self.inbox);
         }
     }
 
@@ -58,7 +64,7 @@ impl Messages {
             return false;
         }
         let mut state = self.enter(node);
-        self.end_if_stuck(&mut state);
+        self.pass_unfinished(node, &mut state);
         let mut from = 0;
         while let Some((handle, next)) = state.requests.find(from, |request| has_failed(request.team.into())) {
             if let Some(request) = state.requests.get(handle) {

@@ -36,6 +36,7 @@ mod sending;
 mod short;
 mod state;
 pub mod wire;
+mod writing;
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -147,6 +148,7 @@ impl Messages {
     /// The first message that a pattern takes, if it is there.
     pub fn probe(&self, node: &Node, pattern: &Pattern) -> Option<Status> {
         remote::poll(node);
+        self.give_up(node);
         let state = self.enter(node);
         let at = state.matching.find(pattern)?;
         Some(Status::of(state.matching.envelope(at), u64::MAX))
@@ -177,11 +179,12 @@ impl Messages {
             loop {
                 if self.has_arrivals(&mut seen) {
                     let result = look();
-                    if result.is_some() || !self.queued.is_empty() {
+                    if result.is_some() {
                         return result;
                     }
                     spins = self.spins(node);
-                } else if !spins.again() {
+                }
+                if !self.queued.is_empty() || !spins.again() {
                     // What has come was taken before.
                     return if self.give_up(node) { look() } else { None };
                 }

@@ -4,6 +4,8 @@ use ferroshmem_core::node::Node;
 use ferroshmem_core::wait::signals::{self, SignalWords};
 use ferroshmem_layout::inbox::{Envelope, Inbox, RendezvousControl, cells};
 
+use super::writing::Writing;
+
 /// The number on this node, and the inbox, of a PE that is of it.
 #[inline]
 pub(super) fn local_inbox(node: &Node, pe: usize) -> Option<(usize, &'static Inbox)> {
@@ -39,7 +41,9 @@ pub(super) unsafe fn push_to(
 ) -> bool {
     // SAFETY: the caller promises that `data` is readable for as many bytes as the envelope says.
     let push = || unsafe { inbox.push(envelope, control, data) };
+    let writing = Writing::begin(node.job.block());
     let is_pushed = cells::push_or_want(inbox, push);
+    drop(writing);
     let signals = &node.job.control.pe_block(index).signals;
     if !(is_pushed && more) || signals.has_sleepers() {
         signals::notify(signals);

@@ -11,6 +11,7 @@ use ferroshmem_layout::inbox::{Envelope, Inbox, Kind};
 
 use super::local_inbox::{of_local_pe, room};
 use super::request::Status;
+use super::writing::Writing;
 use super::{KEPT, Messages};
 
 /// Most bytes: what fits the first line of a record.
@@ -32,9 +33,11 @@ impl Messages {
         if inbox.kept() >= KEPT {
             return false;
         }
+        let writing = Writing::begin(self.block);
         if !inbox.push_line(envelope, write) {
             return false;
         }
+        drop(writing);
         // SAFETY: the blocks of a node's PEs are an array, in which each is at its number on the node.
         let block = unsafe { of_local_pe(self.block, node.job.index, index) };
         signals::notify(&block.signals);

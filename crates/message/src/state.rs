@@ -13,6 +13,7 @@ use ferroshmem_platform::process;
 use super::matching::Matching;
 use super::remotes::Remotes;
 use super::request::{Pattern, Phase, Request, Requests, Status};
+use super::writing::Unfinished;
 
 /// The data of a message that no receive has matched.
 #[derive(Debug)]
@@ -99,8 +100,8 @@ pub(super) struct State {
     pub(super) is_refused: bool,
     /// What passes between this PE and those of other nodes.
     pub(super) remotes: Remotes,
-    /// The position of a record that was found unfinished, and when that was, in milliseconds.
-    pub(super) unfinished: (u64, u64),
+    /// The record that was found unfinished last.
+    pub(super) unfinished: Option<Unfinished>,
     /// Requests under way.
     pub(super) open: u32,
     /// Whether this PE is in `shmem_finalize`, where other PEs may still need room in its inbox.
@@ -124,7 +125,7 @@ impl State {
             copies: VecDeque::new(),
             is_refused: false,
             remotes: Remotes::default(),
-            unfinished: (u64::MAX, 0),
+            unfinished: None,
             open: 0,
             is_closing: false,
         }

@@ -6,11 +6,11 @@ use ferroshmem_conformance::suite::Setting;
 use ferroshmem_conformance::{Job, Suite};
 
 /// What all PEs do meanwhile.
-const KINDS: [&str; 31] = [
+const KINDS: [&str; 32] = [
     "barrier", "sync-all", "team-sync", "broadcast", "broadcast-long", "collect", "fcollect", "fcollect-long",
     "alltoall", "alltoalls", "reduce", "reduce-long", "scan", "gather", "agree", "malloc", "shrink", "split",
-    "nonblocking", "test", "persistent", "messages", "messages-long", "streams", "stream-end", "neighbors", "active",
-    "active-broadcast", "variable", "locks", "revoked",
+    "nonblocking", "test", "persistent", "messages", "messages-long", "messages-full", "streams", "stream-end",
+    "neighbors", "active", "active-broadcast", "variable", "locks", "revoked",
 ];
 
 /// Variables that lead collectives over other ways.

@@ -168,3 +168,26 @@ fn a_writer_that_finds_no_room_is_told_of_it() {
         assert!(is_told || are_pushed == [true; 2]);
     });
 }
+
+/// The owner finds a record unfinished, and then its writer, which counts itself while it writes, writing nothing: so
+/// the writer has finished it since. What is still unfinished then is no living writer's.
+#[test]
+fn what_no_writer_has_finished_stays_unfinished() {
+    model(3, || {
+        let inbox = Arc::new(ModelInbox::at(6));
+        let writers = Arc::new(AtomicU64::new(0));
+        let count = writers.clone();
+        let writer = beside(&inbox, move |inbox| {
+            count.store(1, Ordering::Release);
+            fence(Ordering::Release);
+            inbox.send(5);
+            count.store(0, Ordering::Release);
+        });
+        let mut reader = Reader::new(&*inbox);
+        let has_begun = inbox.tail.load(Ordering::Acquire) > reader.position();
+        if has_begun && writers.load(Ordering::Acquire) == 0 {
+            assert!(reader.next(&*inbox).is_some());
+        }
+        writer.join().unwrap();
+    });
+}

@@ -208,6 +208,19 @@ impl Reader {
         has_eighth
     }
 
+    /// Passes what writers have reserved from here on and will not finish: to the next record, or to `tail`, which was
+    /// read before the last of the others finished theirs. Whether the writers have more room now. What such a writer
+    /// has left in its cells is taken for a record only if its data look like the first word of one of this lap.
+    pub fn pass_unfinished(&mut self, cells: &impl Cells, tail: u64) -> bool {
+        let count = cells.count();
+        let word = |position: u64| cells.first_word(position as usize % count);
+        let next = (self.position + 1..tail).find(|at| begins(word(*at), *at, count)).unwrap_or(tail);
+        for at in (self.position..next).filter(|at| begins(word(*at), at + count as u64, count)) {
+            cells.clear(at as usize % count);
+        }
+        self.advance(cells, next - self.position)
+    }
+
     /// Lets the writers have all that was read.
     pub fn leave(&mut self, cells: &impl Cells) {
         self.moved = self.position;

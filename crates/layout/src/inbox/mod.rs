@@ -66,9 +66,10 @@ impl Inbox {
         cells::begins(word.load(Ordering::Relaxed), position, CELLS)
     }
 
-    /// Whether the record at a position, which the owner reads next, has begun and is not finished.
-    pub fn is_unfinished(&self, position: u64) -> bool {
-        self.tail.0.load(Ordering::Relaxed) > position && !self.is_there(position)
+    /// The tail, if the record at a position, which the owner reads next, has begun and is not finished.
+    pub fn unfinished(&self, position: u64) -> Option<u64> {
+        let tail = self.tail.0.load(Ordering::Acquire);
+        (tail > position && !self.is_there(position)).then_some(tail)
     }
 
     /// Writes a record; false if there is no room now.
@@ -415,6 +416,41 @@ mod tests {
             assert_eq!(unsafe { inbox.read(cell) }.envelope, envelope);
             reader.release(&*inbox);
             assert_eq!(reader.next(&*inbox), None);
+        }
+    }
+
+    /// What failed writers have reserved is passed, wherever the ring ends: to the next record, or to the tail; and
+    /// what they have left there is taken for no record of the next lap.
+    #[test]
+    fn unfinished_records_are_passed() {
+        let layout = Layout::new::<Inbox>();
+        // SAFETY: an inbox is not of size zero; zeros are an empty one.
+        let inbox = unsafe { Box::from_raw(alloc_zeroed(layout).cast::<Inbox>()) };
+        let mut reader = Reader::new(&*inbox);
+        let of_next_lap = |position: u64| (position / CELLS as u64 + 2) << 17 | 1;
+        for i in 0..8 * CELLS {
+            // One to three failed writers, which have got as far as their data, and then perhaps another one.
+            for n in [1 + i * 31 % 100, 1 + i % 3, 1 + i * 7 % 50].into_iter().take(1 + i % 3) {
+                let position = cells::reserve(&*inbox, n).expect("room");
+                (0..n).for_each(|k| inbox.set_first_word((position as usize + k) % CELLS, of_next_lap(position)));
+            }
+            assert_eq!(reader.next(&*inbox), None);
+            let tail = inbox.unfinished(reader.position()).expect("an unfinished record");
+            assert_eq!(tail, inbox.tail());
+            let envelope = Envelope { kind: Kind::Eager, team: 0, source: 0, tag: i as i32, len: 0, bytes: 0 };
+            // SAFETY: no data.
+            assert!(i % 2 == 0 || unsafe { inbox.push(&envelope, None, std::ptr::null()) });
+            while reader.next(&*inbox).is_none() && inbox.unfinished(reader.position()).is_some() {
+                reader.pass_unfinished(&*inbox, tail);
+            }
+            if i % 2 == 1 {
+                let cell = reader.next(&*inbox).expect("a record");
+                // SAFETY: a record is there.
+                assert_eq!(unsafe { inbox.read(cell) }.envelope, envelope);
+                reader.release(&*inbox);
+            }
+            assert_eq!(reader.next(&*inbox), None);
+            assert_eq!(reader.position(), inbox.tail());
         }
     }
 }

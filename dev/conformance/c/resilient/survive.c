@@ -97,6 +97,19 @@ static int long_messages(shmem_team_t team)
     return shmemx_msg_waitall(2, requests, NULL);
 }
 
+/* Into an inbox that is full most of the time: so a PE fails while it writes there. */
+static int full(shmem_team_t team)
+{
+    int rank = shmem_team_my_pe(team), status = 0;
+    for (int i = 0; i < 64 && status == 0; i++)
+        for (int from = 1; from < shmem_team_n_pes(team) && status == 0; from++)
+            if (rank == 0)
+                status = shmemx_msg_recv(team, dest, 8000, SHMEMX_ANY_SOURCE, 1, NULL);
+            else if (rank == from)
+                status = shmemx_msg_send(team, source, 8000, 0, 1);
+    return status;
+}
+
 static int streams(shmem_team_t team)
 {
     (void)team;
@@ -182,8 +195,8 @@ static const struct {
     {"fcollect-long", long_fcollect}, {"alltoall", alltoall}, {"alltoalls", alltoalls}, {"reduce", reduce},
     {"reduce-long", long_reduce}, {"scan", scan}, {"gather", gather}, {"agree", agree}, {"malloc", mallocs},
     {"shrink", shrink}, {"split", split}, {"nonblocking", nonblocking}, {"test", tested},
-    {"persistent", restarted}, {"messages", messages}, {"messages-long", long_messages}, {"streams", streams},
-    {"stream-end", stream_end}, {"neighbors", neighbors}, {"active", active},
+    {"persistent", restarted}, {"messages", messages}, {"messages-long", long_messages}, {"messages-full", full},
+    {"streams", streams}, {"stream-end", stream_end}, {"neighbors", neighbors}, {"active", active},
     {"active-broadcast", active_broadcast}, {"variable", variable}, {"locks", locks}, {"revoked", revoked},
 };
 
