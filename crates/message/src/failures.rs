@@ -8,8 +8,7 @@ use ferroshmem_core::node::Node;
 use super::Messages;
 use super::local_inbox::room;
 use super::request::Status;
-use super::state::State;
-use super::writing::Unfinished;
+use super::state::{State, Unfinished};
 
 /// Of a message that does not come, or is not taken.
 pub(super) const FAILED: Status = Status { source: -1, tag: -1, bytes: 0, error: MSG_FAILED };

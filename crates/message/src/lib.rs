@@ -36,7 +36,6 @@ mod sending;
 mod short;
 mod state;
 pub mod wire;
-mod writing;
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};

@@ -1,10 +1,11 @@
 //! The inboxes of this node's PEs.
 
+use std::sync::atomic::{Ordering, fence};
+
 use ferroshmem_core::node::Node;
+use ferroshmem_core::team::health;
 use ferroshmem_core::wait::signals::{self, SignalWords};
 use ferroshmem_layout::inbox::{Envelope, Inbox, RendezvousControl, cells};
-
-use super::writing::Writing;
 
 /// The number on this node, and the inbox, of a PE that is of it.
 #[inline]
@@ -39,15 +40,47 @@ pub(super) unsafe fn push_to(
     data: *const u8,
     more: bool,
 ) -> bool {
-    // SAFETY: the caller promises that `data` is readable for as many bytes as the envelope says.
+    if health::is_on() {
+        // SAFETY: the caller promises that `data` is readable for as many bytes as the envelope says.
+        return unsafe { push_counted(node, (index, inbox), envelope, control, data) };
+    }
+    // SAFETY: as above.
     let push = || unsafe { inbox.push(envelope, control, data) };
-    let writing = Writing::begin(node.job.block());
     let is_pushed = cells::push_or_want(inbox, push);
-    drop(writing);
     let signals = &node.job.control.pe_block(index).signals;
     if !(is_pushed && more) || signals.has_sleepers() {
         signals::notify(signals);
     }
+    is_pushed
+}
+
+/// As [`push_to`], in a resilient job: the block of this PE says meanwhile that it writes, so that the owner of the inbox
+/// knows whether what is reserved there is still to be finished.
+///
+/// # Safety
+/// As there.
+#[cold]
+#[inline(never)]
+unsafe fn push_counted(
+    node: &Node,
+    (index, inbox): (usize, &Inbox),
+    envelope: &Envelope,
+    control: Option<&RendezvousControl>,
+    data: *const u8,
+) -> bool {
+    let block = node.job.block();
+    // Another thread than the only one costs an atomic addition.
+    let count = |change: u32| match block.is_threaded() {
+        true => drop(block.writers.fetch_add(change, Ordering::Release)),
+        false => block.writers.store(block.writers.load(Ordering::Relaxed).wrapping_add(change), Ordering::Release),
+    };
+    count(1);
+    // Who sees the room that is reserved sees the count.
+    fence(Ordering::Release);
+    // SAFETY: the caller promises that `data` is readable for as many bytes as the envelope says.
+    let is_pushed = cells::push_or_want(inbox, || unsafe { inbox.push(envelope, control, data) });
+    count(u32::MAX);
+    signals::notify(&node.job.control.pe_block(index).signals);
     is_pushed
 }
 

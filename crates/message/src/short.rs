@@ -5,13 +5,12 @@
 use std::sync::atomic::Ordering;
 
 use ferroshmem_core::node::Node;
-use ferroshmem_core::team::WORLD;
+use ferroshmem_core::team::{WORLD, health};
 use ferroshmem_core::wait::{POLICY, signals};
 use ferroshmem_layout::inbox::{Envelope, Inbox, Kind};
 
 use super::local_inbox::{of_local_pe, room};
 use super::request::Status;
-use super::writing::Writing;
 use super::{KEPT, Messages};
 
 /// Most bytes: what fits the first line of a record.
@@ -26,18 +25,17 @@ impl Messages {
     }
 
     /// Writes the record of an eager message that fits a cell, by [`Inbox::push_line`], to the inbox of the PE of this
-    /// node with a number there, and wakes it; false if it has no room now, or keeps much already.
+    /// node with a number there, and wakes it; false if it has no room now, or keeps much already, or the job is
+    /// resilient, where writers are counted.
     #[inline(always)]
     pub(super) fn push_line(&self, node: &Node, index: usize, envelope: Envelope, write: impl FnOnce(*mut u8)) -> bool {
         let inbox = self.inbox_of(node, index);
-        if inbox.kept() >= KEPT {
+        if inbox.kept() >= KEPT || health::is_on() {
             return false;
         }
-        let writing = Writing::begin(self.block);
         if !inbox.push_line(envelope, write) {
             return false;
         }
-        drop(writing);
         // SAFETY: the blocks of a node's PEs are an array, in which each is at its number on the node.
         let block = unsafe { of_local_pe(self.block, node.job.index, index) };
         signals::notify(&block.signals);

@@ -13,7 +13,6 @@ use ferroshmem_platform::process;
 use super::matching::Matching;
 use super::remotes::Remotes;
 use super::request::{Pattern, Phase, Request, Requests, Status};
-use super::writing::Unfinished;
 
 /// The data of a message that no receive has matched.
 #[derive(Debug)]
@@ -77,6 +76,17 @@ impl Copy {
         // In another namespace of processes, the number is another process's.
         is_read && found == block.token.load(Ordering::Relaxed)
     }
+}
+
+/// What this PE's inbox has reserved and not finished.
+#[derive(Debug)]
+pub(super) struct Unfinished {
+    /// Where that begins, which is read next.
+    pub(super) position: u64,
+    /// The tail when it was found.
+    pub(super) tail: u64,
+    /// So many PEs of the node have since finished what they had begun, or have failed.
+    pub(super) finished: usize,
 }
 
 /// What the lock guards.
