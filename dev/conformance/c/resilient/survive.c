@@ -257,6 +257,9 @@ int main(int argc, char **argv)
         REQUIRE(shmemx_cart_create(SHMEM_TEAM_WORLD, 1, &n, &both, &graph) == 0);
         REQUIRE(shmemx_neighbor_alltoallmem_init(graph, dest, source, 64, &persistent) == 0);
     }
+    shmem_team_t row = SHMEM_TEAM_INVALID;
+    if (run == revoked)
+        REQUIRE(shmemx_team_split_color(SHMEM_TEAM_WORLD, me % 2, 0, NULL, 0, &row) == 0);
     int victims = 0;
     shmem_barrier_all();
     for (int i = 2; i < argc; i++) {
@@ -267,9 +270,6 @@ int main(int argc, char **argv)
         struct itimerval soon = {{0, 0}, {0, 1 + (getpid() * 7919L + i) % 20000}};
         setitimer(ITIMER_REAL, &soon, NULL);
     }
-    shmem_team_t row = SHMEM_TEAM_INVALID;
-    if (run == revoked)
-        REQUIRE(shmemx_team_split_color(SHMEM_TEAM_WORLD, me % 2, 0, NULL, 0, &row) == 0);
     /* What is the same on all PEs that are left says alone when to leave the loop; else any may be the first. */
     const int is_agreed = run == agree || run == shrink;
     while (run(run == revoked ? row : SHMEM_TEAM_WORLD) == 0)
