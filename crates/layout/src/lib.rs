@@ -65,7 +65,7 @@ pub use wait_record::{SIGNED, WaitKind, WaitRecord, name_from_words, name_to_wor
 pub const MAGIC: u64 = 0x6665_7272_6f73_6801;
 
 /// Changes whenever a type in this module does.
-pub const VERSION: u32 = 27;
+pub const VERSION: u32 = 28;
 
 /// Most PEs of one node: `MAX_PES` windows of 4 GiB still fit the address space twice.
 pub const MAX_PES: usize = 4096;

@@ -19,8 +19,8 @@ use super::plan::{MIN_STRIDE, Plan};
 use crate::constants::PREDEFINED_TEAMS;
 use ferroshmem_layout::inbox::Inbox;
 use ferroshmem_layout::{
-    DeclarationWords, EXPORTS, Exports, FAILURES, Failures, Header, MAGIC, MAX_TEAMS, Offsets, PeBlock, REFUSED,
-    SHADOW, TeamSlot, VERSION,
+    DeclarationWords, EXPORTS, Exports, FAILURES, Failures, Header, MAGIC, MAX_TEAMS, Offsets, PeBlock, PeState,
+    REFUSED, SHADOW, TeamSlot, VERSION, WaitKind,
 };
 
 /// A mapped control part. Lives until the process ends: PEs may wait in it at any time.
@@ -224,6 +224,18 @@ impl Control {
     pub fn inbox(&self, pe: usize) -> &'static Inbox {
         debug_assert!(pe < self.n_pes());
         self.at(self.offsets.inbox(pe))
+    }
+
+    /// PE `pe` of the node has failed, and the job goes on, of which it is recorded next.
+    pub fn lose(&self, pe: usize) {
+        let (block, header) = (self.pe_block(pe), self.header());
+        block.state.store(PeState::Failed as u32, Ordering::Release);
+        // It waits no more.
+        block.wait.kind.store(WaitKind::None as u32, Ordering::Release);
+        // The next PE that fails explains its failure, too.
+        for word in [&header.reporter, &header.failing] {
+            let _ = word.compare_exchange(pe as u32 + 1, 0, Ordering::AcqRel, Ordering::Acquire);
+        }
     }
 
     /// Which PEs have failed.

@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use std::time::{Duration, Instant};
 
 use ferroshmem_core::job::control::Control;
 use ferroshmem_core::job::service;
-use ferroshmem_layout::{PeBlock, PeState, WaitKind};
+use ferroshmem_layout::{PeBlock, PeState};
 use nix::errno::Errno;
 use nix::sys::signal::{SigSet, Signal, kill};
 use nix::unistd::{Pid, getpid};
@@ -411,14 +411,7 @@ impl RunningJob {
     /// PE `pe` has failed, and the job goes on. The others find it in the job's memory.
     pub(super) fn lose(&mut self, pe: usize) {
         self.meeting.forget(pe);
-        let (block, header) = (self.control.pe_block(pe), self.control.header());
-        block.state.store(PeState::Failed as u32, Release);
-        // It waits no more.
-        block.wait.kind.store(WaitKind::None as u32, Release);
-        // The next PE that fails explains its failure, too.
-        for word in [&header.reporter, &header.failing] {
-            let _ = word.compare_exchange(pe as u32 + 1, 0, AcqRel, Acquire);
-        }
+        self.control.lose(pe);
         self.control.failures().record(pe);
     }
 
