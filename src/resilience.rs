@@ -20,7 +20,8 @@ pub struct Agreement {
 impl World {
     /// From now on, the job goes on without PEs that fail: by a signal, by a panic, or by ending before their `World`
     /// is dropped. Collective, soon after [`init`](World::init). False, on all PEs, where a failure ends the job all
-    /// the same: it is to be started by `oshrun`, on one node. (Extension: `shmemx_resilient`)
+    /// the same: it is to be started by `oshrun` or another launcher that goes on, on one node. (Extension:
+    /// `shmemx_resilient`)
     ///
     /// Once a member of a team has failed, its collectives return an error (those of them that return none panic;
     /// [`Team::try_barrier`] and the like return it). So do allocations and what changes an array's type panic once any

@@ -11,7 +11,8 @@ use ferroshmem_core::group::Group;
 use ferroshmem_core::hooks;
 use ferroshmem_core::team::{Team, health, out_of_range};
 use ferroshmem_layout::PeState;
-use ferroshmem_runtime as runtime;
+use ferroshmem_runtime::failure::node_watch;
+use ferroshmem_runtime::{self as runtime, Runtime};
 
 use super::handles::{give, refuse_team_of_connection};
 use super::team;
@@ -30,11 +31,11 @@ pub fn resilient(name: &'static str) -> c_int {
     }
     // Locks that are inlined whatever happens have no owner.
     let is_native = hooks::get().is_some_and(|hooks| (hooks.native_required)());
-    if is_native || job.placement.spans_nodes() || job.control.header().launcher_pid == 0 {
+    if is_native || job.placement.spans_nodes() || !is_watched(name, rt) {
         if rt.node.me == 0 {
             let why = match is_native {
                 true => "a PE that fails ends this job: compile the program without -DSHMEM_NATIVE_ONLY",
-                false => "a PE that fails ends this job: start it by oshrun, on one node",
+                false => "a PE that fails ends this job: start it by oshrun, or a launcher that goes on, on one node",
             };
             warn(name, why);
         }
@@ -42,9 +43,23 @@ pub fn resilient(name: &'static str) -> c_int {
     }
     rt.become_resilient(failures.count());
     // All look for failures before the first may happen that does not end the job.
-    Group::of_team(&rt.node, name, world).agree(1);
+    agree(name, world.handle(), &mut 1);
     failures.resilient.store(1, Ordering::Release);
+    node_watch::begin(job);
     0
+}
+
+/// Whether somebody notices the end of each PE of the node: `oshrun`, else all others. Collective.
+fn is_watched(name: &'static str, rt: &Runtime) -> bool {
+    let job = rt.node.job;
+    let is_launched = job.control.header().launcher_pid != 0;
+    if is_launched || job.n_pes() == 1 {
+        return is_launched;
+    }
+    let mine = node_watch::prepare(job).cast_signed();
+    let mut agreed = mine;
+    agree(name, rt.teams.world().handle(), &mut agreed);
+    mine != 0 && agreed == mine
 }
 
 /// Where the PEs that have failed are counted.
@@ -132,6 +147,7 @@ pub unsafe fn team_agree(name: &'static str, team: usize, value: *mut c_int) -> 
 }
 
 /// The same; None of no team.
+#[inline(never)] // once for all routines
 pub fn agree(name: &'static str, team: usize, value: &mut c_int) -> Option<usize> {
     let rt = runtime::get(name);
     let team = survivors(name, team)?;

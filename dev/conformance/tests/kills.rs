@@ -1,7 +1,7 @@
 //! Programs that lose PEs at random points, and end with the right answer: `examples/resilient_*.c`.
 //!
 //! PEs are killed from outside, by SIGKILL or SIGSEGV, at any time after PE 0 has said that the job is resilient: also
-//! while the others recover, or a process starts that replaces one. Few kills in every run of the tests; a thousand by
+//! while the others recover, or a process starts that replaces one. Few kills in every run of the tests; 1,500 by
 //!
 //!     cargo test -p ferroshmem-conformance --test kills -- --ignored
 
@@ -12,6 +12,8 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
+use ferroshmem_cluster::hosts::{Distribution, Launcher, Placement};
+use ferroshmem_conformance::cluster::Launch;
 use ferroshmem_conformance::guide;
 use ferroshmem_conformance::job::{Outcome, Running};
 use ferroshmem_conformance::leftovers::Machine;
@@ -38,6 +40,15 @@ fn main() {
             let name = program.0;
             suite.add(format!("{name}::{mode}::{FEW}"), move |s| lose(s, program, mode, FEW));
             suite.add_long(format!("{name}::{mode}::{MANY}"), move |s| lose(s, program, mode, MANY));
+        }
+    }
+    // Without oshrun, the PEs notice each other's end.
+    for (kills, short) in [(FEW, true), (MANY, false)] {
+        for program in PROGRAMS {
+            let place = Placement { pes: 5, hosts: 1, distribution: Distribution::Block };
+            let launch = Launch { launcher: Launcher::SlurmPmi2, place };
+            let name = format!("{}::launcher::{kills}", program.0);
+            suite.add_launch(&name, launch, short, move |s, launch| lose_by(s, launch, program, kills));
         }
     }
     for mode in MODES {
@@ -133,6 +144,42 @@ fn lose(s: &Setting, program: (&str, &str, &str), mode: &str, kills: usize) -> R
     Ok(())
 }
 
+/// The same in jobs of another launcher, where a kill is that of any PE that was not killed yet.
+fn lose_by(s: &Setting, launch: Launch, program: (&str, &str, &str), kills: usize) -> Result<()> {
+    /// How long a job may take to start, and without failures about.
+    const START: Duration = Duration::from_secs(60);
+    const TAKES: Duration = Duration::from_millis(300);
+    const WATCHDOG: Duration = Duration::from_secs(60);
+
+    let (name, _, steps) = program;
+    let source = format!("../../../examples/resilient_{name}.c");
+    let executable = s.compile(&source, &["-O2", "-lm"])?;
+    let mut cluster = s.stations.take()?;
+    let (mut lost, mut seed) = (0, 0);
+    while lost < kills {
+        let plan = Plan::random(seed, "shrink");
+        let launch = Launch { place: Placement { pes: plan.pes, ..launch.place }, ..launch };
+        let job = Job::new(plan.pes, &executable).args(&["shrink", steps]);
+        let mut process = cluster.command(launch, &job)?.spawn()?;
+        process.wait_for("resilient", START)?;
+        let all = cluster.cluster.processes("a")?.into_iter();
+        let mut pes: Vec<i32> = all.filter(|p| p.command.starts_with(&job.command[0])).map(|p| p.pid_in_host).collect();
+        fastrand::Rng::with_seed(seed).shuffle(&mut pes);
+        for ((_, signal, pause), pid) in plan.kills.iter().zip(pes) {
+            sleep(TAKES.mul_f64(*pause));
+            // It may have ended.
+            let _ = cluster.cluster.kill("a", pid, *signal);
+        }
+        let outcome = cluster.finish(vec![process], WATCHDOG)?.remove(0);
+        ensure!(!outcome.hung && outcome.left == 0, "seed {seed}, {plan:?}: {outcome}");
+        lost += count_lost(&outcome, &plan, program).with_context(|| format!("seed {seed}, {plan:?}"))?;
+        seed += 1;
+        ensure!(seed as usize <= 4 * kills + 20, "{seed} jobs have lost {lost} PEs: kills come too late");
+    }
+    s.stations.give(cluster);
+    Ok(())
+}
+
 /// Runs a job, which takes so long without failures, and kills PEs; how long it took once it was resilient.
 fn run(s: &Setting, job: &Job, plan: &Plan, takes: Duration) -> Result<(Duration, Outcome)> {
     let running = Running::start(job, &s.prefix, &s.scratch)?;
@@ -159,9 +206,13 @@ fn process_of(stderr: &str, pe: usize) -> Option<Pid> {
     number.ok().map(Pid::from_raw)
 }
 
-/// How many PEs the job has lost, if it has ended well: each other PE says that the answer is right.
-fn check(outcome: Outcome, plan: &Plan, (_, right, _): (&str, &str, &str)) -> Result<usize> {
-    let outcome = outcome.ended(0)?;
+/// How many PEs the job has lost, if it has ended well.
+fn check(outcome: Outcome, plan: &Plan, program: (&str, &str, &str)) -> Result<usize> {
+    count_lost(&outcome.ended(0)?, plan, program)
+}
+
+/// How many PEs the job has lost, if each other PE says that the answer is right.
+fn count_lost(outcome: &Outcome, plan: &Plan, (_, right, _): (&str, &str, &str)) -> Result<usize> {
     let count = |text: &str, word: &str| text.lines().filter(|line| line.contains(word)).count();
     let lost = count(&outcome.stderr, "; the job goes on without it");
     let started = count(&outcome.stderr, " is started again");

@@ -1,7 +1,9 @@
 //! Resilient jobs: PEs fail at any point, and the others go on.
 
 use anyhow::{Result, ensure};
-use ferroshmem_conformance::job::shell_status;
+use ferroshmem_cluster::hosts::{Distribution, Launcher, Placement};
+use ferroshmem_conformance::cluster::Launch;
+use ferroshmem_conformance::job::{Outcome, shell_status};
 use ferroshmem_conformance::suite::Setting;
 use ferroshmem_conformance::{Job, Suite};
 
@@ -46,7 +48,54 @@ fn main() {
     suite.add("all".into(), |s| ends(s, "all", "was killed by SIGKILL"));
     suite.add("global-exit".into(), global_exit);
     suite.add("without-launcher".into(), without_launcher);
+    for (kind, short) in KINDS.into_iter().map(|kind| (kind, SHORT.contains(&kind))) {
+        for (launcher, short) in [(Launcher::SlurmPmi2, short), (Launcher::OpenMpi, kind == "barrier")] {
+            for (pes, victims) in [(2, &["0"][..]), (5, &["4", "0", "2"])] {
+                let launch = on_one_host(launcher, pes);
+                suite.add_launch(&format!("launcher::{kind}"), launch, short, move |s, launch| {
+                    survive_by(s, launch, "survive", &[&[kind], victims].concat(), victims)
+                });
+            }
+        }
+    }
+    for way in ["exits", "misuses", "crashes"] {
+        suite.add_launch(&format!("launcher::{way}"), on_one_host(Launcher::SlurmPmi2, 3), true, move |s, launch| {
+            survive_by(s, launch, "end", &[way], &["1"])
+        });
+    }
+    suite.add_launch("launcher::global-exit", on_one_host(Launcher::SlurmPmi2, 3), true, |s, launch| {
+        let job = Job::new(3, &s.compile("resilient/end.c", &[])?).args(&["global-exit"]);
+        let outcome = s.stations.run(launch, &job)?;
+        ensure!(!outcome.hung && outcome.left == 0 && !outcome.status.success(), "{outcome}");
+        Ok(())
+    });
+    suite.add_launch("launcher::several-hosts", SEVERAL_HOSTS, true, |s, launch| {
+        let job = Job::new(2, &s.compile("resilient/end.c", &[])?).args(&["refused"]);
+        let outcome = s.stations.expect_success(launch, &job)?;
+        ensure!(outcome.stderr.contains("start it by oshrun"), "{outcome}");
+        Ok(())
+    });
     suite.run();
+}
+
+/// Where a failure of a PE ends the job.
+const SEVERAL_HOSTS: Launch =
+    Launch { launcher: Launcher::SlurmPmi2, place: Placement { pes: 2, hosts: 2, distribution: Distribution::Block } };
+
+/// What a short run has by another launcher than `oshrun`.
+const SHORT: [&str; 8] = ["barrier", "reduce", "split", "agree", "shrink", "messages", "variable", "locks"];
+
+fn on_one_host(launcher: Launcher, pes: usize) -> Launch {
+    Launch { launcher, place: Placement { pes, hosts: 1, distribution: Distribution::Block } }
+}
+
+/// The same by a launcher that goes on when a process ends: the other PEs notice it.
+fn survive_by(s: &Setting, launch: Launch, program: &str, arguments: &[&str], victims: &[&str]) -> Result<()> {
+    let pes = launch.place.pes;
+    let job = Job::new(pes, &s.compile(&format!("resilient/{program}.c"), &[])?).args(arguments);
+    let outcome = s.stations.run(launch, &job.env("OMPI_MCA_orte_enable_recovery", "1"))?;
+    ensure!(!outcome.hung && outcome.left == 0, "{outcome}");
+    is_survived(&outcome, pes, victims, " has ended without shmem_finalize; the job goes on without it")
 }
 
 /// Those that are left notice the failure of `victims`, and go on.
@@ -56,12 +105,17 @@ fn survive(s: &Setting, pes: usize, kind: &str, victims: &[&str], (variable, val
         job = job.env(variable, value);
     }
     let outcome = job.run(&s.prefix, &s.scratch)?.ended(0)?;
+    is_survived(&outcome, pes, victims, " (")
+}
+
+/// All others say that they are left, and for each victim there is one line that goes on so.
+fn is_survived(outcome: &Outcome, pes: usize, victims: &[&str], words: &str) -> Result<()> {
     let left = outcome.stdout.matches("is left").count();
     ensure!(left == pes - victims.len(), "{left} say that they are left\n{outcome}");
     ensure!(!outcome.stderr.contains("not so"), "{outcome}");
     for victim in victims {
-        let line = format!("PE {victim} (");
-        ensure!(outcome.stderr.contains(&line), "no \"{line}\"\n{outcome}");
+        let line = format!("PE {victim}{words}");
+        ensure!(outcome.stderr.matches(&line).count() == 1, "not one \"{line}\"\n{outcome}");
     }
     Ok(())
 }

@@ -45,7 +45,8 @@ fn end_job(routine: &str, message: &dyn Display, caller: fn() -> Option<String>)
             notify();
         }
         let launcher = match job {
-            Some(job) => job.bootstrap(),
+            // One that goes on without this PE does not end for it.
+            Some(job) => job.bootstrap().filter(|_| !job.control.failures().can_go_on()),
             None => job::launcher_of_unjoined(),
         };
         if let Some(launcher) = launcher {

@@ -117,7 +117,7 @@ impl Successor {
     fn process(&self, block: &PeBlock) -> Option<&OwnedFd> {
         let process = self.process.get_or_init(|| {
             // Fails on a kernel before Linux 5.3: there the launcher notices.
-            rustix::process::pidfd_open(pid(block)?, PidfdFlags::empty()).ok()
+            process_of(block)
         });
         process.as_ref()
     }
@@ -138,8 +138,13 @@ fn of(job: &Attachment) -> Option<(usize, &PeBlock)> {
     (pes > 1).then(|| (index, job.control.pe_block(index)))
 }
 
+/// The process of a PE, if there is one and the kernel can watch it.
+pub(super) fn process_of(block: &PeBlock) -> Option<OwnedFd> {
+    rustix::process::pidfd_open(pid(block)?, PidfdFlags::empty()).ok()
+}
+
 /// Whether a process has ended within a time; None: without end.
-fn has_ended(process: &OwnedFd, within: Option<&Timespec>) -> Result<bool, Errno> {
+pub(super) fn has_ended(process: &OwnedFd, within: Option<&Timespec>) -> Result<bool, Errno> {
     let mut polled = [PollFd::new(process, PollFlags::IN)];
     Ok(rustix::event::poll(&mut polled, within)? > 0)
 }

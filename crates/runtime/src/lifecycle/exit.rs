@@ -86,6 +86,8 @@ extern "C" fn at_exit(status: c_int, _: *mut c_void) {
         // The library itself has notified the others.
         PeState::GlobalExit if status == 0 && job.placement.spans_nodes() => job.finalize(),
         PeState::GlobalExit => abort(status, "shmem_global_exit"),
+        // The others notice it.
+        _ if job.control.failures().can_go_on() => {}
         PeState::Initialized | PeState::Reported | PeState::Failed => {
             abort(status.max(1), "a PE has exited without shmem_finalize");
         }

@@ -38,7 +38,11 @@ pub(super) fn meet(name: &str, rt: &'static Runtime) -> Result<(), String> {
 #[cold]
 pub fn replace(name: &'static str) -> bool {
     let rt = runtime::get(name);
-    rt.quiet_all();
-    rt.abandon_world();
-    meet(name, rt).inspect_err(|why| warn(name, why)).is_ok()
+    // Of a job that another launcher has started, the world stays as it is.
+    let replaced = rt.node.job.service().map_err(|e| e.to_string()).and_then(|_| {
+        rt.quiet_all();
+        rt.abandon_world();
+        meet(name, rt)
+    });
+    replaced.inspect_err(|why| warn(name, why)).is_ok()
 }

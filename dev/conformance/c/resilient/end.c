@@ -1,8 +1,29 @@
-/* A PE fails where that ends the job: in one that is not resilient, before it is, or as the last one. */
+/* A PE fails where that ends the job: in one that is not resilient, before it is, or as the last one; or in another way
+ * than by a signal, in a job of another launcher than oshrun, which goes on. */
 #include "../check.h"
 
 #include <shmemx.h>
 #include <signal.h>
+
+/* PE 1 fails in the way that is named, and the others go on. */
+static int lose(const char *how)
+{
+    static int word;
+    if (shmem_my_pe() == 1 && strcmp(how, "exits") == 0)
+        exit(3);
+    if (shmem_my_pe() == 1 && strcmp(how, "misuses") == 0)
+        shmem_int_p(&word, 1, shmem_n_pes());
+    if (shmem_my_pe() == 1)
+        *(volatile int *)NULL = 1;
+    shmem_uint64_wait_until(shmemx_failures(), SHMEM_CMP_EQ, 1);
+    CHECK(shmemx_pe_state(1) == SHMEMX_PE_FAILED && shmemx_replace() == -1);
+    shmem_team_t left;
+    REQUIRE(shmemx_team_shrink(SHMEM_TEAM_WORLD, &left) == 0);
+    CHECK(shmem_team_sync(left) == 0 && shmem_team_n_pes(left) == shmem_n_pes() - 1);
+    printf("PE %d is left\n", shmem_my_pe());
+    shmem_finalize();
+    return check_status();
+}
 
 int main(int argc, char **argv)
 {
@@ -28,6 +49,8 @@ int main(int argc, char **argv)
         raise(SIGKILL);
     if (strcmp(when, "none") != 0)
         REQUIRE(shmemx_resilient() == 0 && shmemx_resilient() == 0);
+    if (strcmp(when, "exits") == 0 || strcmp(when, "misuses") == 0 || strcmp(when, "crashes") == 0)
+        return lose(when);
     if (strcmp(when, "all") == 0)
         raise(SIGKILL);
     if (strcmp(when, "global-exit") == 0) {
