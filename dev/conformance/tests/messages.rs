@@ -17,7 +17,7 @@ const PROGRAMS: [(&str, &str, &[usize]); 15] = [
     ("flood", "one", &[2, 16]),
     ("flood", "left", &[1, 3]),
     ("threads", "", &[1, 2, 5]),
-    ("random", "1", &[1, 2, 3, 7, 16]),
+    ("random", "1", &[1, 2, 3, 7, 20]),
     ("random", "2", &[2, 4]),
     ("random", "refused", &[3]),
     ("random", "later", &[3]),

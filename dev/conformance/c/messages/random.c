@@ -23,7 +23,6 @@ enum {
     OPEN = 48,               /* requests at a time */
     TAGS = 4,
     LONGEST = 70000,
-    MAX_PES = 16,
     MAX_LOG = 4 * ALL,
 };
 
@@ -279,7 +278,7 @@ static void together(void)
 {
     int me = shmem_my_pe(), n = shmem_n_pes();
     int each = ALL / n, total = n * each;
-    int sent[MAX_PES] = {0}, n_sent = 0;
+    int *sent = calloc((size_t)n, sizeof *sent), n_sent = 0;
     entries = calloc(MAX_LOG, sizeof *entries);
     struct {
         shmemx_msg_request_t request;
@@ -360,7 +359,7 @@ static void together(void)
     }
     CHECK(n_received == total, "%d of %d", n_received, total);
     /* Entries are in the order in which the receives were begun. */
-    static char seen[MAX_PES][ALL];
+    char(*seen)[ALL] = calloc((size_t)n, sizeof *seen);
     for (int j = 0; j < n_entries; j++) {
         const struct entry *late = &entries[j];
         if (late->is_cancelled)
@@ -383,6 +382,8 @@ static void together(void)
     }
     shmem_barrier_all();
     shmem_free(heap);
+    free(seen);
+    free(sent);
 }
 
 /* From a PE's own memory to the next one's. */
