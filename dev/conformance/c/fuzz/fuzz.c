@@ -8,6 +8,7 @@
  * it does not depend on what is left out. The first difference ends the job with a line. */
 #include <stdarg.h>
 
+#include "matching.h"
 #include "messages.h"
 #include "contention.h"
 
@@ -54,14 +55,18 @@ static void draw_operation(struct rng *rng, int number)
     int pe = below(rng, n), thread = below(rng, threads), die = below(rng, 100);
     if (begun_count[pe][thread] > 0 && once_in(rng, 3))
         draw_end(rng, pe, thread, number);
+    if (posted_count[pe][thread] > 0 && once_in(rng, 3))
+        draw_end_of_postings(rng, pe, thread, number);
     if (die < 34) {
         int target = below(rng, n), context = draw_context(rng, pe, thread, target);
         const struct routine *r = draw_routine(rng, draw_kind(rng, TRANSFERS), context, 0);
         draw_transfer(rng, pe, thread, target, context, r, number);
     } else if (die < 54) {
         draw_atomic(rng, pe, thread, number);
-    } else if (die < 58) {
+    } else if (die < 56) {
         draw_signal(rng, pe, thread, number);
+    } else if (die < 60) {
+        draw_sends(rng, number);
     } else if (die < 68) {
         draw_message(rng, pe, thread, number);
     } else if (die < 82) {
@@ -83,6 +88,8 @@ static void end_phase(struct rng *rng)
         for (int t = 0; t < threads; t++) {
             while (begun_count[pe][t] > 0)
                 draw_end(rng, pe, t, 0);
+            while (posted_count[pe][t] > 0)
+                draw_end_of_postings(rng, pe, t, 0);
             complete_all(rng, pe, t, 0);
         }
     perform_all();

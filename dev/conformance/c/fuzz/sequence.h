@@ -29,9 +29,10 @@ struct waited {
     const unsigned char *before, *after, *common, *values;
 };
 
-enum action { CALL, STORE, STORE_DIRECTLY, WAIT, PAUSE, NOTHING, BEGIN, END, REDUCE };
+enum action { CALL, STORE, STORE_DIRECTLY, WAIT, PAUSE, NOTHING, BEGIN, END, REDUCE, POST, END_POSTINGS };
 
 struct begun;
+struct posting;
 
 struct op {
     struct op *following;
@@ -48,6 +49,7 @@ struct op {
     size_t bytes;
     int microseconds;
     struct begun **begun; /* what the operation begins, or ends */
+    struct posting **posted;
     int ended, way;
 };
 
@@ -207,9 +209,11 @@ static void wait_for(struct op *op)
         }
         if (left == 0)
             break;
-        /* A look at a signal is no wait: collectives that have begun do not go on. */
-        if (op->routine->kind == KIND_SIGNAL_FETCH)
+        /* A look at a signal is no wait: collectives and messages that have begun do not go on. */
+        if (op->routine->kind == KIND_SIGNAL_FETCH) {
             (shmemx_req_testany)(0, NULL);
+            (shmemx_msg_iprobe)(SHMEM_TEAM_WORLD, SHMEMX_ANY_SOURCE, INT_MAX, NULL);
+        }
         if (tries % 64 == 63)
             pause_for(50);
     }
@@ -228,6 +232,9 @@ static void end(const struct op *op);
 static int call_by_request(const struct op *op);
 /* A reduction in another form than its routine's. */
 static void reduce(const struct op *op);
+/* Of messages. */
+static void post(const struct op *op);
+static void end_postings(const struct op *op);
 
 static void act(struct op *op)
 {
@@ -266,6 +273,12 @@ static void act(struct op *op)
     case END:
         end(op);
         break;
+    case POST:
+        post(op);
+        break;
+    case END_POSTINGS:
+        end_postings(op);
+        break;
     }
 }
 
@@ -287,7 +300,8 @@ static const char *place_of(char *text, size_t room, const void *p)
 static void trace(const struct op *op, int thread)
 {
     static const char *const names[] = {"", "store", "store by shmem_ptr", "wait by ",
-                                        "pause", "look", "begin ", "end", "another form of "};
+                                        "pause", "look", "begin ", "end", "another form of ",
+                                        "send or receive", "end sends and receives"};
     char dest[40], source[40];
     const struct arguments *a = &op->a;
     fprintf(stderr,

@@ -75,7 +75,12 @@ fn fuzz(options: &Options) -> Result<usize> {
         None => drawn_seed()?,
     };
     let limit = Duration::from_secs(options.seconds.unwrap_or(0));
-    let (begin, mut reported, mut failed, mut ran) = (Instant::now(), Instant::now(), 0, 0);
+    let (begin, mut reported) = (Instant::now(), Instant::now());
+    let (mut failed, mut ran, mut steps) = (0, 0, 0);
+    let report = |ran: usize, steps: usize, failed: usize| {
+        let seconds = begin.elapsed().as_secs();
+        println!("{ran} sequences of {steps} steps in {seconds} s, {failed} failed");
+    };
     println!("first seed {first}");
     for seed in first.. {
         if ran > 0 && (begin.elapsed() >= limit || failed >= options.failures) {
@@ -91,13 +96,14 @@ fn fuzz(options: &Options) -> Result<usize> {
             println!("  again: cargo xtask fuzz --seed {seed}{}", others(options));
         }
         ran += 1;
+        steps += sequence.steps;
         if reported.elapsed() >= PROGRESS {
             reported = Instant::now();
-            println!("{ran} sequences in {} s, {failed} failed", begin.elapsed().as_secs());
+            report(ran, steps, failed);
         }
     }
     remove(&campaign.scratch);
-    println!("{ran} sequences in {} s, {failed} failed", begin.elapsed().as_secs());
+    report(ran, steps, failed);
     Ok(failed)
 }
 
