@@ -4,7 +4,7 @@ use std::ffi::c_int;
 use std::slice;
 use std::sync::atomic::Ordering;
 
-use ferroshmem_collective::split;
+use ferroshmem_collective::shrink;
 use ferroshmem_core::constants::TEAM_INVALID;
 use ferroshmem_core::failure::fatal::warn;
 use ferroshmem_core::group::Group;
@@ -170,7 +170,7 @@ pub fn shrink(name: &'static str, team: usize) -> Option<usize> {
     let rt = runtime::get(name);
     let found = survivors(name, team)?;
     match found.health() {
-        Some(health) => split::shrink(&rt.node, &rt.teams, name, (found, health)),
+        Some(health) => shrink::shrink(&rt.node, &rt.teams, name, (found, health)),
         // All are left.
         None => team::split_by(name, team, (Some(0), 0), &[], 0),
     }

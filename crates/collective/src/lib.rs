@@ -25,6 +25,7 @@ pub mod reduce;
 pub mod remote_intergroup;
 pub mod scan;
 mod scratch;
+pub mod shrink;
 #[cfg(test)]
 mod simulation;
 pub mod split;

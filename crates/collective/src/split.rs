@@ -24,12 +24,12 @@ use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::group::{Group, Words};
 use ferroshmem_core::job::mailboxes;
 use ferroshmem_core::node::Node;
-use ferroshmem_core::team::{Health, IdLock, MAILBOX_PAGES, Members, NewTeam, Team, Teams, health};
+use ferroshmem_core::team::{IdLock, MAILBOX_PAGES, Members, NewTeam, Team, Teams, health};
 use ferroshmem_core::wait::flag::reached;
 use ferroshmem_layout::{ACTIVE_SETS, MAX_TEAMS, MailboxPage, SHADOW, StatusArea, TeamIds};
 
 /// The ids that this PE uses, in memory that the other PEs of the job can read.
-fn own_ids(node: &Node) -> &'static TeamIds {
+pub(crate) fn own_ids(node: &Node) -> &'static TeamIds {
     match node.transport.internode() {
         Some(internode) => &internode.mailboxes.status(node.job.index).team_ids,
         None => &node.job.block().team_ids,
@@ -47,9 +47,9 @@ fn used_ids(node: &Node, pe: usize, w: usize) -> u64 {
 }
 
 /// Words of the bitmap that are united at once.
-const BLOCK: usize = 3;
+pub(crate) const BLOCK: usize = 3;
 /// Words of the bitmap that teams have; active sets have the others.
-const TEAM_WORDS: usize = (MAX_TEAMS - ACTIVE_SETS) / 64;
+pub(crate) const TEAM_WORDS: usize = (MAX_TEAMS - ACTIVE_SETS) / 64;
 const BLOCKS: usize = TEAM_WORDS.div_ceil(BLOCK);
 /// In the word of counts: a member could not say which ids are free, since another thread of it splits a team.
 const BUSY: u64 = 1 << 63;
@@ -305,7 +305,7 @@ fn continue_counts(node: &Node, new: &mut NewTeam) {
 /// Zeroes this PE's slots of a team that no PE uses yet, and of the team's shadow.
 #[cold]
 #[inline(never)]
-fn clear_slots(node: &Node, id: usize) {
+pub(crate) fn clear_slots(node: &Node, id: usize) {
     for id in [id, id + SHADOW] {
         let slot = ptr::from_ref(node.job.control.team_slot(id, node.job.index)).cast_mut();
         // SAFETY: all is atomics, and cells that are accessed by raw pointers; this PE alone writes there until the
@@ -314,51 +314,8 @@ fn clear_slots(node: &Node, id: usize) {
     }
 }
 
-/// `shmemx_team_shrink`: a team of the members that are left, of those of `parent`, in their order. Returns its
-/// handle, or None if no id is left. All survivors get the same result.
-#[cold]
-#[inline(never)]
-pub fn shrink(node: &Node, teams: &Teams, name: &'static str, (parent, health): (&Team, &Health)) -> Option<usize> {
-    let group = Group::of_team(node, name, parent);
-    let used = own_ids(node);
-    let first = parent.id_block.load(Ordering::Relaxed) as usize * BLOCK;
-    for word in (0..TEAM_WORDS).map(|i| (first + i) % TEAM_WORDS) {
-        for half in 0..2 {
-            let shift = 32 * half;
-            let reserved = if word == 0 { (1 << PREDEFINED_TEAMS) - 1 } else { 0 };
-            let mut free = !((used.words[word].load(Ordering::Acquire) | reserved) >> shift) as u32;
-            loop {
-                free = group.agree(free).value;
-                if free == 0 {
-                    break;
-                }
-                let id = word * 64 + shift + free.trailing_zeros() as usize;
-                let bit = 1 << (id % 64);
-                // Another thread of this PE may have claimed it since.
-                let is_mine = used.words[id / 64].fetch_or(bit, Ordering::AcqRel) & bit == 0;
-                if is_mine {
-                    clear_slots(node, id);
-                }
-                let agreed = group.agree(is_mine.into());
-                if agreed.value == 1 {
-                    let since = agreed.failures;
-                    let is_left = |member: &usize| !health.is_failed(*member, since);
-                    let members = parent.members.pick((0..group.size).filter(is_left));
-                    let new = NewTeam { id, members, num_contexts: 0, epoch: 0, mailbox_epochs: [0; 2], since };
-                    return Some(insert(node, teams, new));
-                }
-                if is_mine {
-                    release_id(node, id);
-                }
-                free &= free - 1;
-            }
-        }
-    }
-    None
-}
-
 /// Adds a team to this PE's teams; returns its handle.
-fn insert(node: &Node, teams: &Teams, new: NewTeam) -> usize {
+pub(crate) fn insert(node: &Node, teams: &Teams, new: NewTeam) -> usize {
     if let Some(internode) = node.transport.internode() {
         internode.open_mailboxes(new.id).unwrap_or_else(|e| fatal("shmem_team_split", e));
     }

@@ -1,0 +1,55 @@
+//! Teams of the members that are left, in a job that goes on without PEs that fail. Their ids are found in the bitmaps
+//! of a [split](super::split), but by agreements, which go on while members fail: on 32 ids at once, and on whether all
+//! have claimed the lowest one that is free.
+
+use std::sync::atomic::Ordering;
+
+use ferroshmem_core::constants::PREDEFINED_TEAMS;
+use ferroshmem_core::group::Group;
+use ferroshmem_core::node::Node;
+use ferroshmem_core::team::{Health, NewTeam, Team, Teams};
+
+use super::split::{BLOCK, TEAM_WORDS, clear_slots, insert, own_ids, release_id};
+
+/// `shmemx_team_shrink`: a team of the members that are left, of those of `parent`, in their order. Returns its
+/// handle, or None if no id is left. All survivors get the same result.
+#[cold]
+#[inline(never)]
+pub fn shrink(node: &Node, teams: &Teams, name: &'static str, (parent, health): (&Team, &Health)) -> Option<usize> {
+    let group = Group::of_team(node, name, parent);
+    let used = own_ids(node);
+    let first = parent.id_block.load(Ordering::Relaxed) as usize * BLOCK;
+    for word in (0..TEAM_WORDS).map(|i| (first + i) % TEAM_WORDS) {
+        for half in 0..2 {
+            let shift = 32 * half;
+            let reserved = if word == 0 { (1 << PREDEFINED_TEAMS) - 1 } else { 0 };
+            let mut free = !((used.words[word].load(Ordering::Acquire) | reserved) >> shift) as u32;
+            loop {
+                free = group.agree(free).value;
+                if free == 0 {
+                    break;
+                }
+                let id = word * 64 + shift + free.trailing_zeros() as usize;
+                let bit = 1 << (id % 64);
+                // Another thread of this PE may have claimed it since.
+                let is_mine = used.words[id / 64].fetch_or(bit, Ordering::AcqRel) & bit == 0;
+                if is_mine {
+                    clear_slots(node, id);
+                }
+                let agreed = group.agree(is_mine.into());
+                if agreed.value == 1 {
+                    let since = agreed.failures;
+                    let is_left = |member: &usize| !health.is_failed(*member, since);
+                    let members = parent.members.pick((0..group.size).filter(is_left));
+                    let new = NewTeam { id, members, num_contexts: 0, epoch: 0, mailbox_epochs: [0; 2], since };
+                    return Some(insert(node, teams, new));
+                }
+                if is_mine {
+                    release_id(node, id);
+                }
+                free &= free - 1;
+            }
+        }
+    }
+    None
+}
