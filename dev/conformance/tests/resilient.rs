@@ -47,6 +47,11 @@ fn main() {
     suite.add("before".into(), |s| ends(s, "before", "was killed by SIGKILL"));
     suite.add("all".into(), |s| ends(s, "all", "was killed by SIGKILL"));
     suite.add("global-exit".into(), global_exit);
+    suite.add("again".into(), |s| ends(s, "again", "was killed by SIGKILL"));
+    suite.add("again-resilient".into(), again_resilient);
+    for when in ["again-lost", "again-late"] {
+        suite.add(when.into(), move |s| not_again(s, when));
+    }
     suite.add("without-launcher".into(), without_launcher);
     for (kind, short) in KINDS.into_iter().map(|kind| (kind, SHORT.contains(&kind))) {
         for (launcher, short) in [(Launcher::SlurmPmi2, short), (Launcher::OpenMpi, kind == "barrier")] {
@@ -132,6 +137,21 @@ fn ends(s: &Setting, when: &str, words: &str) -> Result<()> {
 fn global_exit(s: &Setting) -> Result<()> {
     let job = Job::new(3, &s.compile("resilient/end.c", &[])?).args(&["global-exit"]);
     job.run(&s.prefix, &s.scratch)?.ended(7)?;
+    Ok(())
+}
+
+/// A library that was initialised again goes on without a PE if it is asked to.
+fn again_resilient(s: &Setting) -> Result<()> {
+    let job = Job::new(3, &s.compile("resilient/end.c", &[])?).args(&["again-resilient"]);
+    job.run(&s.prefix, &s.scratch)?.ended(0)?;
+    Ok(())
+}
+
+/// One that has lost a PE cannot be initialised again, and says so at once.
+fn not_again(s: &Setting, when: &str) -> Result<()> {
+    let job = Job::new(3, &s.compile("resilient/end.c", &[])?).args(&[when]);
+    let outcome = job.run(&s.prefix, &s.scratch)?.ended(1)?;
+    ensure!(outcome.stderr.contains("cannot be initialised again"), "{outcome}");
     Ok(())
 }
 

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use std::time::Duration;
 
-use ferroshmem_layout::{ConnectionState, PeBlock, WaitKind, WaitRecord};
+use ferroshmem_layout::{ConnectionState, Failures, PeBlock, WaitKind, WaitRecord};
 use ferroshmem_platform::atomic::{Atomic as _, AtomicNumber as _, Atomics, Std};
 
 /// What a variable is waited to become.
@@ -37,6 +37,13 @@ impl fmt::Debug for dyn Ending + '_ {
 impl Ending for AtomicU32 {
     fn is_over(&self) -> bool {
         ConnectionState::is_over(self.load(Ordering::Acquire))
+    }
+}
+
+/// Which PEs have failed of a job that needs all of them.
+impl Ending for Failures {
+    fn is_over(&self) -> bool {
+        self.count() > 0
     }
 }
 

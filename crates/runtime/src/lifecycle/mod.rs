@@ -18,7 +18,7 @@ use rustix::process::{Pid, Signal};
 
 use self::connections::Left;
 pub use self::exit::watch_until_initialised;
-use self::rendezvous::rendezvous;
+use self::rendezvous::rendezvous_again;
 use self::windows::map_space;
 use crate::context::Contexts;
 use crate::failure::detector::FailureDetector;
@@ -89,7 +89,7 @@ pub fn initialise(name: &str, level: i32) {
     }
     let space = match SPACE.get() {
         Some(space) => {
-            rendezvous(name, job);
+            rendezvous_again(name, job);
             space.take_heap_again(job);
             space
         }

@@ -1,9 +1,10 @@
-/* A PE fails where that ends the job: in one that is not resilient, before it is, or as the last one; or in another way
- * than by a signal, in a job of another launcher than oshrun, which goes on. */
+/* A PE fails where that ends the job: in one that is not resilient, before it is, after it was, or as the last one; or in
+ * another way than by a signal, in a job of another launcher than oshrun, which goes on. */
 #include "../check.h"
 
 #include <shmemx.h>
 #include <signal.h>
+#include <unistd.h>
 
 /* PE 1 fails in the way that is named, and the others go on. */
 static int lose(const char *how)
@@ -53,6 +54,29 @@ int main(int argc, char **argv)
         return lose(when);
     if (strcmp(when, "all") == 0)
         raise(SIGKILL);
+    /* Initialised again, the library goes on without a PE once it is asked to again, and not after failures. */
+    if (strncmp(when, "again", 5) == 0) {
+        if (strcmp(when, "again-lost") == 0 && me == 1)
+            raise(SIGKILL);
+        shmem_finalize();
+        if (strcmp(when, "again-late") == 0 && me == 1) {
+            usleep(100000); /* the others wait in shmem_init */
+            raise(SIGKILL);
+        }
+        shmem_init();
+        shmem_barrier_all();
+        if (strcmp(when, "again-resilient") == 0) {
+            REQUIRE(shmemx_resilient() == 0);
+            if (me == 1)
+                raise(SIGKILL);
+            while (shmem_team_sync(SHMEM_TEAM_WORLD) == 0)
+                ;
+            shmem_finalize();
+            return check_status();
+        }
+        if (me == 1)
+            raise(SIGKILL);
+    }
     if (strcmp(when, "global-exit") == 0) {
         if (me == 1)
             raise(SIGKILL);
