@@ -49,7 +49,7 @@ unsafe fn create(
     let rt = runtime::get(name);
     let made = rt.teams.find(name, team).and_then(|found| {
         refuse_team_of_connection(name, found);
-        Some(rt.collectives.add_graph(team, edges(rt, found)?))
+        Some(rt.collectives.add_graph(team, found.since(), edges(rt, found)?))
     });
     // SAFETY: the caller promises that `graph` can be written.
     unsafe { give(graph, made, GRAPH_INVALID) }

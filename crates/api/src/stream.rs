@@ -163,24 +163,31 @@ pub fn done(name: &'static str, stream: usize) -> c_int {
     is_done.into()
 }
 
-/// Ends the stream's use on all members, which then go on together.
-fn finish(name: &'static str, rt: &Runtime, stream: &Stream) {
+/// Ends the stream's use on all members, which then go on together; false if one has failed, so that they do not: its
+/// number may be another process's, which knows of no such stream.
+fn finish(name: &'static str, rt: &Runtime, stream: &Stream) -> bool {
     stream.finish(&rt.node, name);
     let Some(team) = rt.teams.get(stream.team) else {
         fatal(name, "the stream's team is destroyed: destroy its streams first");
     };
-    Group::of_team(&rt.node, name, team).sync();
+    let is_whole = !stream.enter(&rt.node, name).has_failed();
+    if is_whole {
+        Group::of_team(&rt.node, name, team).sync();
+    }
+    is_whole
 }
 
 /// Lets the stream be used again. Collective.
 pub fn reset(name: &'static str, stream: usize) {
     let rt = runtime::get(name);
     let stream = rt.streams.find(name, stream);
-    finish(name, rt, stream);
+    let is_whole = finish(name, rt, stream);
     stream.enter(&rt.node, name).reset();
-    let team = rt.teams.get(stream.team).expect("alive a moment ago");
-    // No item of the new use comes before all have begun it.
-    Group::of_team(&rt.node, name, team).sync();
+    if is_whole {
+        let team = rt.teams.get(stream.team).expect("alive a moment ago");
+        // No item of the new use comes before all have begun it.
+        Group::of_team(&rt.node, name, team).sync();
+    }
 }
 
 /// Destroys a stream. Collective.

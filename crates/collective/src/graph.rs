@@ -42,6 +42,8 @@ pub struct Graph {
     pub(crate) handle: usize,
     /// The handle of its team.
     pub team: usize,
+    /// The team's count of failures when the graph was made.
+    pub(crate) since: usize,
     /// This PE's part of it.
     pub edges: Edges,
     /// Requests that are not freed.

@@ -62,6 +62,8 @@ pub struct PeBlock {
     pub counters: Counters,
     /// How many processes had this number before, and failed.
     pub restarts: AtomicU32,
+    /// Bytes of its area for streams that it has used, or a process that had its number before.
+    pub streams_used: AtomicU32,
     /// Digest of the layout of this PE's globals, 0 if it has none that are symmetric.
     pub image: AtomicU64,
     /// Bytes of globals.

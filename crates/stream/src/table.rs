@@ -37,7 +37,9 @@ impl Streams {
             internode.fabric().quiet(&state.context);
         }
         let (offset, bytes) = state.part;
-        if let Ok(areas) = StreamAreas::of(node.job) {
+        if let Ok(areas) = StreamAreas::of(node.job)
+            && !state.has_failed()
+        {
             areas.give_back(offset, bytes);
         }
         self.table.give_back(index);

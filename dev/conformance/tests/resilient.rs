@@ -43,6 +43,11 @@ fn main() {
             kinds.into_iter().try_for_each(|kind| survive(s, 3, kind, &["1"], (variable, value)))
         });
     }
+    for (pes, victims) in [(2, "1"), (2, "01"), (5, "104")] {
+        for order in ["new-first", "old-first"] {
+            suite.add(format!("renew::{order}::{victims}-of-{pes}"), move |s| renew(s, pes, victims, order));
+        }
+    }
     suite.add("not-asked-for".into(), |s| ends(s, "none", "was killed by SIGKILL"));
     suite.add("before".into(), |s| ends(s, "before", "was killed by SIGKILL"));
     suite.add("all".into(), |s| ends(s, "all", "was killed by SIGKILL"));
@@ -122,6 +127,16 @@ fn is_survived(outcome: &Outcome, pes: usize, victims: &[&str], words: &str) -> 
         let line = format!("PE {victim}{words}");
         ensure!(outcome.stderr.matches(&line).count() == 1, "not one \"{line}\"\n{outcome}");
     }
+    Ok(())
+}
+
+/// PEs are replaced one after the other, and all make anew what they had.
+fn renew(s: &Setting, pes: usize, victims: &str, order: &str) -> Result<()> {
+    let job = Job::new(pes, &s.compile("resilient/renew.c", &[])?).args(&[victims, order]);
+    let outcome = job.run(&s.prefix, &s.scratch)?.ended(0)?;
+    ensure!(outcome.stdout.matches("has ended").count() == pes, "{outcome}");
+    ensure!(outcome.stderr.matches(" is started again").count() == victims.len(), "{outcome}");
+    ensure!(!outcome.stderr.contains("not so"), "{outcome}");
     Ok(())
 }
 

@@ -36,6 +36,7 @@ use std::thread;
 
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
+use ferroshmem_core::constants::PREDEFINED_TEAMS;
 use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::handle::Table;
 use ferroshmem_core::job::Attachment;
@@ -509,7 +510,9 @@ impl Queues {
         }
         let id = (request as usize & 0xffff).checked_sub(1);
         let queue = id.and_then(|id| self.table.get(id)).filter(|queue| queue.tag == request as u32);
-        queue.is_some_and(|queue| queue.shadow.has_failed())
+        // A queue of the world ends when other processes take the numbers of PEs that had failed.
+        let was_renewed = id.is_some_and(|id| id < PREDEFINED_TEAMS) && !is_one_sided(request as usize);
+        queue.map_or(was_renewed, |queue| queue.shadow.has_failed())
     }
 
     /// The index of the one of several requests that completes first, if those that are active are of one team: they

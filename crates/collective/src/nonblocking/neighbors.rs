@@ -295,7 +295,6 @@ impl Neighbors {
         epoch.publish(part as u64);
         epoch.synchronise();
         if group.has_failed() {
-            areas.give_back(part, bytes);
             return None;
         }
         let part_of = |neighbor: &Neighbor| epoch.published(neighbor.member) as usize;
@@ -398,6 +397,9 @@ impl Neighbors {
     /// As for all methods below: the arrays are as the exchange needs them.
     pub(super) unsafe fn start(&self, node: &Node) -> u64 {
         let mut state = self.state.lock();
+        if self.has_failed() {
+            return state.round + 1;
+        }
         let State { round, dests, sources, unsent, left } = &mut *state;
         *round += 1;
         (*unsent, *left) = (dests.len(), dests.len() + sources.len());
@@ -446,6 +448,11 @@ impl Neighbors {
         let mut state = self.state.try_lock()?;
         let (before, state) = (state.left, &mut *state);
         if before == 0 {
+            return Some(false);
+        }
+        if self.has_failed() {
+            // Nothing comes to the arrays, or leaves them, after the wait that says so.
+            (state.unsent, state.left) = (0, 0);
             return Some(false);
         }
         // SAFETY: the caller promises that the arrays are valid until the request is complete.
@@ -527,7 +534,9 @@ impl Neighbors {
 
     /// Gives the memory back.
     pub(super) fn give_back(&self) {
-        self.areas.give_back(self.part.0, self.part.1);
+        if !self.has_failed() {
+            self.areas.give_back(self.part.0, self.part.1);
+        }
     }
 
     /// The first PE that a round needs; None: it has ended.

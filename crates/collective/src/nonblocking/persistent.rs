@@ -188,12 +188,12 @@ impl Queues {
     }
 
     /// Adds a graph; its handle, which is not 0.
-    pub fn add_graph(&self, team: usize, edges: Edges) -> usize {
+    pub fn add_graph(&self, team: usize, since: usize, edges: Edges) -> usize {
         let count = self.inits.fetch_add(1, Ordering::Relaxed) as usize;
         let mut handle = 0;
         self.graphs.insert(|at| {
             handle = count << INDEX | (at + 1);
-            Graph { handle, team, edges, requests: AtomicUsize::new(0) }
+            Graph { handle, team, since, edges, requests: AtomicUsize::new(0) }
         });
         handle
     }
@@ -216,8 +216,11 @@ impl Queues {
         if let Some(internode) = node.transport.internode() {
             internode.fabric().quiet(&internode.context);
         }
-        // After it, no neighbour writes to this PE's memory of the graph any more.
-        Group::of_team(node, name, team).sync();
+        // After it, no neighbour writes to this PE's memory of the graph any more. One whose number another process has
+        // taken knows of no graph.
+        if team.since() == graph.since {
+            Group::of_team(node, name, team).sync();
+        }
         self.reclaim(graph.handle);
         let at = place_of(graph.handle).expect("a graph has a place");
         self.graphs.remove(at);
@@ -269,6 +272,10 @@ impl Queues {
             }
         };
         if queue.has_ended.load(Ordering::Relaxed) {
+            // Waits say so.
+            if queue.shadow.has_failed() {
+                return;
+            }
             fatal(name, "the team of the request is destroyed: make the request anew for another one");
         }
         let number = match exchange {

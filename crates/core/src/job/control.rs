@@ -255,6 +255,7 @@ impl Control {
             self.clear(slot + agreed + size_of::<u64>()..slot + size_of::<TeamSlot>());
         }
         let (restarts, epochs) = (block.restarts.load(Ordering::Relaxed), &block.team_epochs);
+        let streams_used = block.streams_used.load(Ordering::Relaxed);
         // Flags that others have written are of no later epoch than theirs.
         let others = (0..self.n_pes()).map(|pe| self.pe_block(pe).team_epochs.load(Ordering::Relaxed));
         let latest = others.max().unwrap_or(0);
@@ -264,6 +265,8 @@ impl Control {
         self.clear(start..start + kept);
         self.clear(start + after..start + size_of::<PeBlock>());
         block.restarts.store(restarts + 1, Ordering::Relaxed);
+        // Others may still write to what they have known of it.
+        block.streams_used.store(streams_used, Ordering::Relaxed);
         epochs.store(latest, Ordering::Relaxed);
         let globals = offsets.globals(pe);
         mapping::punch_hole(file.as_fd(), globals, offsets.globals(pe + 1) - globals);

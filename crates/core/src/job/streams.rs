@@ -4,6 +4,7 @@
 use std::fs::File;
 use std::io;
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::Attachment;
@@ -19,6 +20,8 @@ pub struct StreamAreas {
     first: NonNull<u8>,
     n_pes: usize,
     own: Mutex<Own>,
+    /// Where a process that takes this PE's number finds how much is used.
+    used: &'static AtomicU32,
 }
 
 // SAFETY: the areas are accessed by raw pointers, in the order that the streams in them give.
@@ -42,15 +45,16 @@ impl StreamAreas {
         if let Some(areas) = AREAS.get() {
             return Ok(areas);
         }
-        let new = Self::map(&job.file, job.control.offsets(), job.control.n_pes())?;
+        let new = Self::map(&job.file, job.control.offsets(), job.control.n_pes(), &job.block().streams_used)?;
         // A thread that is as early maps them twice, in vain.
         Ok(AREAS.get_or_init(|| new))
     }
 
-    fn map(file: &File, offsets: Offsets, n_pes: usize) -> io::Result<Self> {
+    fn map(file: &File, offsets: Offsets, n_pes: usize, used: &'static AtomicU32) -> io::Result<Self> {
         let len = n_pes * STREAM_AREA;
         let first = part::map(file, offsets.streams(0), len, part::STREAMS_AT)?;
-        Ok(Self { first, n_pes, own: Mutex::default() })
+        let own = Own { used: used.load(Ordering::Relaxed) as usize, free: Vec::new() };
+        Ok(Self { first, n_pes, own: Mutex::new(own), used })
     }
 
     /// The area of PE `index` of the node.
@@ -72,10 +76,12 @@ impl StreamAreas {
         let offset = own.used;
         let used = offset.checked_add(bytes).filter(|used| *used <= STREAM_AREA)?;
         own.used = used;
+        self.used.store(used as u32, Ordering::Relaxed);
         Some((offset, used))
     }
 
-    /// Gives bytes back that no PE accesses any more.
+    /// Gives bytes back that no PE accesses any more. Those of a stream or graph of a team that has failed stay in use: a
+    /// member may not know yet that it has ended, and writes.
     pub fn give_back(&self, offset: usize, bytes: usize) {
         let bytes = bytes.next_multiple_of(UNIT);
         let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
