@@ -16,6 +16,7 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Stdio};
+use std::slice;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -144,13 +145,8 @@ impl Cluster {
     /// # Errors
     /// If there is no such host.
     pub fn processes(&self, host: &str) -> Result<Vec<HostProcess>> {
-        let host = self.host(host)?;
-        let names = fs::read_dir("/proc")?.flatten().filter_map(|e| e.file_name().to_str()?.parse().ok());
-        let found = names.map(Pid::from_raw).filter(|pid| {
-            let namespace = fs::read_link(format!("/proc/{pid}/ns/pid"));
-            *pid != host.init && namespace.is_ok_and(|n| n == host.namespace)
-        });
-        Ok(found.filter_map(inspect).collect())
+        let host = slice::from_ref(self.host(host)?);
+        Ok(inside(host)?.map(|(_, process)| process).collect())
     }
 
     /// Marks all processes that run now as services of the cluster, which belong to no job.
@@ -158,10 +154,7 @@ impl Cluster {
     /// # Errors
     /// If processes cannot be listed.
     pub fn mark_services(&self) -> Result<()> {
-        let mut services = BTreeSet::new();
-        for host in self.hosts() {
-            services.extend(self.processes(host)?.iter().map(|p| p.pid));
-        }
+        let services = inside(&self.hosts)?.map(|(_, process)| process.pid).collect();
         *self.services.lock().unwrap_or_else(PoisonError::into_inner) = services;
         Ok(())
     }
@@ -174,23 +167,17 @@ impl Cluster {
     pub fn remaining_after(&self, limit: Duration) -> Result<Vec<String>> {
         let start = Instant::now();
         loop {
-            let mut left = Vec::new();
-            for host in self.hosts() {
-                let own = self.job_processes(host)?;
-                left.extend(own.iter().map(|p| format!("{host}: {}", p.command)));
-            }
+            let left = self.job_processes()?;
             if left.is_empty() || start.elapsed() > limit {
-                return Ok(left);
+                return Ok(left.iter().map(|(host, process)| format!("{host}: {}", process.command)).collect());
             }
             thread::sleep(Duration::from_millis(10));
         }
     }
 
-    fn job_processes(&self, host: &str) -> Result<Vec<HostProcess>> {
-        let mut found = self.processes(host)?;
+    fn job_processes(&self) -> Result<Vec<(&'static str, HostProcess)>> {
         let services = self.services.lock().unwrap_or_else(PoisonError::into_inner);
-        found.retain(|p| !services.contains(&p.pid));
-        Ok(found)
+        Ok(inside(&self.hosts)?.filter(|(_, process)| !services.contains(&process.pid)).collect())
     }
 
     /// Kills all processes of jobs in all hosts, and waits until they are gone.
@@ -200,11 +187,13 @@ impl Cluster {
     pub fn sweep(&self) -> Result<()> {
         let mut last = Vec::new();
         for _ in 0..SWEEPS {
-            for host in self.hosts() {
-                for process in self.job_processes(host)? {
-                    // The process may have ended meanwhile.
-                    let _ = kill(process.pid, Signal::SIGKILL);
-                }
+            let found = self.job_processes()?;
+            if found.is_empty() {
+                return Ok(());
+            }
+            for (_, process) in found {
+                // The process may have ended meanwhile.
+                let _ = kill(process.pid, Signal::SIGKILL);
             }
             last = self.remaining_after(SWEEP)?;
             if last.is_empty() {
@@ -273,6 +262,17 @@ impl Drop for Cluster {
         drop(self.control.take());
         let _ = self.supervisor.wait();
     }
+}
+
+/// The processes in hosts, but not their PIDs 1, each with its host's name. It looks once at the machine's processes
+/// for all hosts: there are hundreds, and the end of each job is waited for so.
+fn inside(hosts: &[Host]) -> Result<impl Iterator<Item = (&'static str, HostProcess)>> {
+    let pids = fs::read_dir("/proc")?.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    Ok(pids.map(Pid::from_raw).filter_map(|pid| {
+        let namespace = fs::read_link(format!("/proc/{pid}/ns/pid")).ok()?;
+        let host = hosts.iter().find(|host| host.namespace == namespace && host.init != pid)?;
+        Some((host.name, inspect(pid)?))
+    }))
 }
 
 /// A process with its ids, unless it is gone or a zombie.
