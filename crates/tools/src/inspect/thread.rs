@@ -253,13 +253,21 @@ mod tests {
 
     #[test]
     fn a_thread_that_runs_is_halted_and_goes_on() {
-        let (mut child, pid) = start("i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; exit 7");
+        const HALTS: usize = 100;
+        let folder = tempfile::tempdir().unwrap();
+        let end = folder.path().join("end");
+        let (mut child, pid) = start(&format!("until [ -e '{}' ]; do :; done; exit 7", end.display()));
         let mut halted = 0;
         while let Ok(registers) = halt(pid, pid, |registers| registers) {
             assert!(registers.pc != 0 && registers.sp != 0);
             halted += 1;
+            if halted == HALTS {
+                fs::write(&end, "").unwrap();
+            }
         }
-        assert!(halted > 0);
+        // It ends also where a halt has failed.
+        fs::write(&end, "").unwrap();
+        assert!(halted >= HALTS);
         // How it ended is not lost.
         assert_eq!(child.wait().unwrap().code(), Some(7));
         assert_eq!(halt(pid, pid, |_| ()), Err(HaltError::Gone));
