@@ -179,6 +179,8 @@ pub struct Running {
     mark: String,
     stdout: PathBuf,
     stderr: PathBuf,
+    /// No process of it is left.
+    gone: bool,
 }
 
 /// Has the command begin with SIGINT, SIGQUIT and SIGHUP at their defaults: a shell that runs the suite in the
@@ -230,7 +232,7 @@ impl Running {
             .process_group(0)
             .spawn()
             .with_context(|| format!("cannot start {command:?}"))?;
-        Ok(Self { child, mark, stdout, stderr })
+        Ok(Self { child, mark, stdout, stderr, gone: false })
     }
 
     /// Process id of the launcher.
@@ -297,7 +299,7 @@ impl Running {
         let status = status.context("a killed process does not end")?;
         let ended_ms = now_ms();
         let left = self.wait_until_gone();
-        leftovers::kill_marked(&self.mark);
+        self.gone = left == 0;
         let read = |path: &Path| -> Result<String> { Ok(String::from_utf8_lossy(&fs::read(path)?).into_owned()) };
         let (stdout, stderr) = (read(&self.stdout)?, read(&self.stderr)?);
         // The emulator's own line of a program that a signal ends.
@@ -343,7 +345,10 @@ impl Drop for Running {
             let _ = self.child.kill();
             let _ = self.child.wait();
         }
-        leftovers::kill_marked(&self.mark);
+        // To look at all processes of the machine takes as long as half a job.
+        if !self.gone {
+            leftovers::kill_marked(&self.mark);
+        }
         let _ = fs::remove_file(&self.stdout);
         let _ = fs::remove_file(&self.stderr);
     }
