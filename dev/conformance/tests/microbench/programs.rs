@@ -19,9 +19,9 @@ pub(crate) fn program(s: &Setting, name: &str) -> Result<PathBuf> {
 /// Between program and library, it spoils an operation of each kind.
 const SPOILER: &str = "dev/conformance/c/microbench/spoiler.c";
 
-/// The same program, where wrong data come of some operations.
+/// The same program, where wrong data come of some operations. It only has to notice them, not to be quick.
 pub(crate) fn spoiled_program(s: &Setting, name: &str) -> Result<PathBuf> {
     let (oshcc, spoiler) = (s.prefix.bin("oshcc"), workspace().join(SPOILER));
     let goals = ["all", &format!("LDLIBS={} -lm", spoiler.display())];
-    Ok(make_with(FOLDER, &goals, ("OSHCC", &oshcc), "-DSHMEM_NO_INLINE", &s.cache)?.join(name))
+    Ok(make_with(FOLDER, &goals, ("OSHCC", &oshcc), "-DSHMEM_NO_INLINE -O0", &s.cache)?.join(name))
 }
