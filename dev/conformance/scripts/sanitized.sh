@@ -6,11 +6,11 @@ sanitized=$(realpath "${CARGO_TARGET_DIR:-$here/../../target}")/sanitizers
 mkdir -p "$sanitized"
 
 # sanitized_cargo SANITIZER LINK COMMAND ARGUMENTS...: cargo, with more words for the linker. What is known is found by
-# the names of functions and files of this workspace, which need all debug information.
+# the names of functions and files of this workspace, which need debug information, though not that of types.
 sanitized_cargo() {
     local sanitizer=$1 link=$2 command=$3
     shift 3
-    (cd "$here/../.." && CARGO_PROFILE_DEV_DEBUG=full RUSTC_BOOTSTRAP=1 RUSTFLAGS="-Zsanitizer=$sanitizer
+    (cd "$here/../.." && CARGO_PROFILE_DEV_DEBUG=limited RUSTC_BOOTSTRAP=1 RUSTFLAGS="-Zsanitizer=$sanitizer
         -Cunsafe-allow-abi-mismatch=sanitizer --cfg sanitized $link" cargo "$command" --quiet \
         --config 'profile.dev.package."*".debug=false' --target "$host" --target-dir "$sanitized" "$@")
 }
