@@ -34,7 +34,7 @@ struct shmemi_native {
     struct shmemi_word *my_pe;   /* this PE's number + 1; 0: call the library */
     struct shmemi_word *n_pes;   /* number of PEs; 0: call the library */
     struct shmemi_word *ordered; /* 1: CPU fences order all operations; 0: call the library */
-    struct shmemi_word *locks;   /* the same, and locks have no owner that may fail; 0: call the library for locks */
+    struct shmemi_word *locks;   /* what a lock is while this PE holds it and none waits; 0: call the library */
     struct shmemi_word *reserved[4];
     /* PE r has element r % SHMEMI_PES of these: */
     /* Low half: its number or-ed with SHMEMI_PES - 1; 0: no PE. High half: that of the offset. */
@@ -136,7 +136,7 @@ SHMEMI_INLINE int shmemi_is_ordered(void) {
     return 1;
 }
 
-SHMEMI_INLINE int shmemi_has_plain_locks(void) {
+SHMEMI_INLINE long shmemi_lock_held(void) {
     return 1;
 }
 
@@ -151,8 +151,8 @@ SHMEMI_INLINE int shmemi_is_ordered(void) {
     return SHMEMI_LIKELY((unsigned)(uintptr_t)shmemi_native.ordered != 0);
 }
 
-SHMEMI_INLINE int shmemi_has_plain_locks(void) {
-    return SHMEMI_LIKELY((unsigned)(uintptr_t)shmemi_native.locks != 0);
+SHMEMI_INLINE long shmemi_lock_held(void) {
+    return (long)(uintptr_t)shmemi_native.locks;
 }
 
 #endif
@@ -762,17 +762,17 @@ SHMEMI_INLINE void shmemi_full_fence(void) {
         }                                                  \
     }
 /* Locks of PEs of one node. PE 0's copy of the variable is 0 while no PE holds the lock or waits for it, and
- * SHMEMI_LOCK_HELD while one holds it and none waits. The library handles all other values, which its
- * crates/core/src/wait/ticket.rs describes. */
-#define SHMEMI_LOCK_HELD 1L
-SHMEMI_INLINE int shmemi_lock_turns(long *lock, long from, long to) {
-    return SHMEMI_LIKELY(shmemi_is_native(0)) && SHMEMI_LIKELY(shmemi_has_plain_locks())
-           && SHMEMI_LIKELY(__atomic_compare_exchange_n((long *)shmemi_at(lock, 0), &from, to, 0,
+ * shmemi_lock_held() of the PE that holds it while none waits: 1, or in a resilient job who it is. The library handles
+ * all other values, which its crates/core/src/wait/ticket.rs and crates/runtime/src/lock.rs describe. */
+SHMEMI_INLINE int shmemi_lock_turns(long *lock, long held, int is_held) {
+    long from = is_held ? held : 0;
+    return SHMEMI_LIKELY(shmemi_is_native(0)) && SHMEMI_LIKELY(held != 0)
+           && SHMEMI_LIKELY(__atomic_compare_exchange_n((long *)shmemi_at(lock, 0), &from, is_held ? 0 : held, 0,
                                                         __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
 }
 #define SHMEMI_SET_LOCK(routine)                             \
     {                                                        \
-        if (shmemi_lock_turns(lock, 0, SHMEMI_LOCK_HELD)) {  \
+        if (shmemi_lock_turns(lock, shmemi_lock_held(), 0)) { \
             SHMEMI_COUNTED_SYNC(LOCK);                       \
         } else {                                             \
             SHMEMI_CALL(routine);                            \
@@ -783,7 +783,7 @@ SHMEMI_INLINE int shmemi_lock_turns(long *lock, long from, long to) {
     {                                                        \
         /* The stores of the critical section are complete, also for PEs that do not take the lock. */ \
         SHMEMI_COMPLETE_ATOMIC();                            \
-        if (shmemi_lock_turns(lock, SHMEMI_LOCK_HELD, 0)) {  \
+        if (shmemi_lock_turns(lock, shmemi_lock_held(), 1)) { \
             SHMEMI_COUNTED_SYNC(UNLOCK);                     \
         } else {                                             \
             SHMEMI_CALL(routine);                            \

@@ -10,6 +10,7 @@ use std::sync::{Mutex, PoisonError};
 
 use ferroshmem_api::hooks::Native;
 use ferroshmem_api::rma;
+use ferroshmem_core::wait::ticket;
 
 /// `SHMEMI_PES`: power of two; most PEs of a node that are described.
 const PES: usize = 4096;
@@ -54,8 +55,9 @@ const REMOTE: u32 = 1;
 const CONNECTED: u32 = 2;
 /// Copies go on after their calls.
 const PENDING: u32 = 4;
-/// Locks have owners, which may fail: that is of no matter to fences.
-const OWNED: u32 = 8;
+
+/// What a lock is while this PE holds it and none waits.
+static HELD: AtomicU64 = AtomicU64::new(ticket::HELD);
 
 /// Turns the fast path on or off.
 pub(crate) fn changed(native: Option<Native>) {
@@ -84,6 +86,7 @@ fn enable(native: Native) {
     publish(&WORDS.my_pe, u64::from(pes[me as usize]) + 1);
     publish(&WORDS.n_pes, n_pes.into());
     let remote = if pes.len() == n_pes as usize { 0 } else { REMOTE };
+    HELD.store(ticket::HELD, Ordering::Relaxed);
     publish_order(remote);
 }
 
@@ -138,9 +141,13 @@ pub(crate) fn pending(any: bool) {
     set_unordered(PENDING, any);
 }
 
-/// From now on, locks have owners.
-pub(crate) fn resilient() {
-    set_unordered(OWNED, true);
+/// From now on, locks have owners: a lock is this while this PE holds it.
+pub(crate) fn resilient(held: u64) {
+    let described = DESCRIBED.lock().unwrap_or_else(PoisonError::into_inner);
+    if described.is_some() {
+        HELD.store(held, Ordering::Relaxed);
+        publish_order(UNORDERED.load(Ordering::Relaxed));
+    }
 }
 
 fn set_unordered(reason: u32, holds: bool) {
@@ -154,8 +161,8 @@ fn set_unordered(reason: u32, holds: bool) {
 
 fn publish_order(reasons: u32) {
     UNORDERED.store(reasons, Ordering::Relaxed);
-    publish(&WORDS.ordered, (reasons & !OWNED == 0).into());
-    publish(&WORDS.locks, (reasons == 0).into());
+    publish(&WORDS.ordered, (reasons == 0).into());
+    publish(&WORDS.locks, if reasons == 0 { HELD.load(Ordering::Relaxed) } else { 0 });
 }
 
 /// The low half of a PE's tag.

@@ -26,7 +26,7 @@ fn on_team(name: &'static str, team: usize, body: impl FnOnce(&OnGroup<'_>)) -> 
         return INVALID;
     };
     let group = Group::of_team(&rt.node, name, team);
-    if group.has_failed() {
+    if group.is_known_failed() {
         return INVALID;
     }
     body(&OnGroup { node: &rt.node, group: &group });

@@ -9,7 +9,7 @@ use std::sync::RwLock;
 use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::group::{Group, WorkArray};
 use ferroshmem_core::node::Node;
-use ferroshmem_core::team::{Health, Members, Teams};
+use ferroshmem_core::team::{Health, Members, Teams, health};
 use ferroshmem_layout::WaitKind;
 
 use super::split;
@@ -70,7 +70,8 @@ pub fn enter<'a>(
         let members = Box::leak(Box::new(members_of(node, name, key)));
         let since = teams.world().health().map(Health::since);
         let health = since.map(|since| {
-            let health = Health::new(node.job.control.failures(), members.clone(), None, since);
+            let (failures, revoked) = (node.job.control.failures(), &health::NOT_REVOKED);
+            let health = Health::new(failures, members.clone(), revoked, since);
             &*Box::leak(Box::new(health))
         });
         let array = over_work_array(node, name, key, members, health);

@@ -52,8 +52,8 @@ pub struct Hooks {
     pub native_removed: fn(&[u32]),
     /// Whether CPU fences order and complete all operations, as far as PEs of other jobs are concerned.
     pub native_ordered: fn(bool),
-    /// From now on, locks are to call the library.
-    pub native_resilient: fn(),
+    /// From now on, a lock is this word while this PE holds it.
+    pub native_resilient: fn(u64),
     /// Whether copies go on after their calls, so that fences and quiets are to call the library.
     pub native_pending: fn(bool),
     /// Whether the program cannot run without the fast path.

@@ -34,7 +34,7 @@ enum LockWords<'a> {
 
 /// A lock of a resilient job: its word says who holds it, so that others take it when that PE has failed. They wait in
 /// no order: a queue would have those that fail.
-struct Owned<'a> {
+pub(crate) struct Owned<'a> {
     word: &'a AtomicU64,
     job: &'a Attachment,
 }
@@ -42,7 +42,7 @@ struct Owned<'a> {
 impl Owned<'_> {
     /// What the word is while a PE holds the lock: its number, and how often that was taken over. Not that of a lock
     /// which was taken before the job was resilient.
-    fn word_of(job: &Attachment, pe: usize) -> u64 {
+    pub(crate) fn word_of(job: &Attachment, pe: usize) -> u64 {
         let restarts = job.control.pe_block(pe).restarts.load(Ordering::Acquire);
         u64::from(restarts) << 32 | (pe as u64 + 1) << 1 | 1
     }
@@ -76,9 +76,23 @@ impl Owned<'_> {
             unsafe { waiter.pause_at(at, || self.word.load(Ordering::Relaxed) == seen) };
         }
     }
+}
 
-    fn release(&self) {
-        self.word.swap(0, Ordering::AcqRel);
+/// Takes a lock that all PEs reach by loads and stores, if it is free; whether it did.
+#[inline]
+fn try_acquire(word: &AtomicU64, transport: &Transport) -> bool {
+    match health::is_on() {
+        true => Owned { word, job: transport.job() }.try_acquire().is_ok(),
+        false => ticket::try_acquire(word),
+    }
+}
+
+/// Gives such a lock back.
+#[inline]
+fn release(word: &AtomicU64) {
+    match health::is_on() {
+        true => _ = word.swap(0, Ordering::AcqRel),
+        false => ticket::release(word, POLICY.fairness()),
     }
 }
 
@@ -209,20 +223,17 @@ impl Locks {
         }
     }
 
-    /// PE 0's copy of a lock, where nothing needs to be noted, also no owner, and all PEs reach it by loads and stores.
+    /// PE 0's copy of a lock, where nothing needs to be noted, and all PEs reach it by loads and stores.
     #[inline]
     fn word<'a>(&self, transport: &'a Transport, lock: *mut i64) -> Option<&'a AtomicU64> {
-        if self.held.is_some() || health::is_on() {
-            return None;
-        }
-        transport.first_local_word(lock.cast())
+        if self.held.is_some() { None } else { transport.first_local_word(lock.cast()) }
     }
 
     /// Takes the lock. PEs that wait get it in the order in which they came.
     #[inline]
     pub fn set(&self, transport: &Transport, routine: &'static str, lock: *mut i64) {
         match self.word(transport, lock) {
-            Some(word) if ticket::try_acquire(word) => {}
+            Some(word) if try_acquire(word, transport) => {}
             _ => self.wait_for(transport, routine, lock),
         }
     }
@@ -255,7 +266,7 @@ impl Locks {
         match self.word(transport, lock) {
             Some(word) => {
                 transport.quiet_default();
-                ticket::release(word, POLICY.fairness());
+                release(word);
             }
             None => self.give_back(transport, routine, lock),
         }
@@ -271,8 +282,7 @@ impl Locks {
         });
         transport.quiet_default();
         match Self::locate(transport, routine, lock) {
-            LockWords::OneNode(word) => ticket::release(word, POLICY.fairness()),
-            LockWords::Owned(owned) => owned.release(),
+            LockWords::OneNode(word) | LockWords::Owned(Owned { word, .. }) => release(word),
             LockWords::SeveralNodes(polled) => polled.serve_next(),
         }
     }
@@ -280,8 +290,7 @@ impl Locks {
     /// Takes the lock if it is free; whether it did.
     pub fn test(&self, transport: &Transport, routine: &'static str, lock: *mut i64) -> bool {
         let took = match Self::locate(transport, routine, lock) {
-            LockWords::OneNode(word) => ticket::try_acquire(word),
-            LockWords::Owned(owned) => owned.try_acquire().is_ok(),
+            LockWords::OneNode(word) | LockWords::Owned(Owned { word, .. }) => try_acquire(word, transport),
             LockWords::SeveralNodes(polled) => polled.try_acquire(),
         };
         if took {

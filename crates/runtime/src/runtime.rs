@@ -21,7 +21,7 @@ use ferroshmem_stream::Streams;
 
 use crate::context::{Context, Contexts};
 use crate::failure::detector::FailureDetector;
-use crate::lock::Locks;
+use crate::lock::{Locks, Owned};
 
 /// All of the library's state while it is initialised.
 #[derive(Debug)]
@@ -134,7 +134,7 @@ impl Runtime {
         self.collectives.become_resilient(self.node.job, since);
         self.messages.become_resilient(has_team_failed);
         if let Some(hooks) = hooks::get() {
-            (hooks.native_resilient)();
+            (hooks.native_resilient)(Owned::word_of(self.node.job, self.node.job.index));
         }
     }
 

@@ -1,14 +1,13 @@
 //! How the members of a group signal each other and exchange small values.
 
 use std::ptr::NonNull;
-use std::sync::atomic::AtomicU64;
 
 use ferroshmem_tuning::DecisionTable;
 
 use super::hierarchy::HierarchicalTeam;
 use super::mailbox::MailboxChannel;
 use super::work_array::WorkArray;
-use crate::team::{Fragile, LocalMembers, RingPosition};
+use crate::team::{Fragile, LocalMembers, Position};
 use ferroshmem_layout::{TeamSlot, WaitKind};
 
 /// How the members of a group signal each other.
@@ -34,9 +33,8 @@ pub(super) struct Slots<'a> {
     pub(super) step: isize,
     /// The members by their numbers on the node, which are also those of their slots.
     pub(super) local: &'a LocalMembers,
-    /// Epochs that this PE has begun.
-    pub(super) epoch: &'a AtomicU64,
-    pub(super) ring: &'a RingPosition,
+    /// How far this PE is.
+    pub(super) position: &'a Position,
     pub(super) decisions: &'a DecisionTable,
     /// How a wait of this group is reported.
     pub(super) kind: WaitKind,

@@ -33,7 +33,7 @@ impl<'g> Epoch<'g> {
     #[inline(always)] // on the path of the smallest collectives
     pub(super) fn begin(group: &'g Group<'_>) -> Self {
         let number = match &group.channel {
-            Channel::Slots(slots) => next(slots.epoch),
+            Channel::Slots(slots) => next(&slots.position.epoch),
             channel => Self::begin_internode(channel),
         };
         Self { group, number }
@@ -43,7 +43,7 @@ impl<'g> Epoch<'g> {
     #[cold]
     fn begin_internode(channel: &Channel<'_>) -> u32 {
         match channel {
-            Channel::Slots(slots) => next(slots.epoch),
+            Channel::Slots(slots) => next(&slots.position.epoch),
             Channel::Mailboxes(mailboxes) => next(mailboxes.epoch()),
             Channel::Hierarchy(team) => next(&team.hierarchy.published),
             Channel::WorkArray(_) => 0,

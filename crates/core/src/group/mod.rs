@@ -108,20 +108,26 @@ impl<'a> Group<'a> {
     pub fn over_slots(node: &'a Node, name: &'static str, team: &'a Team, kind: WaitKind) -> Self {
         team.enter();
         match &team.hierarchy {
-            None => Self::of_node_group(node, name, team, kind),
+            None => Self::of_slots(node, name, (team, &team.members), kind),
             Some(hierarchy) => Self::of_hierarchy(node, name, team, hierarchy, kind),
         }
     }
 
     /// The members of a team in this PE's node group. The call is not entered yet.
-    #[inline(always)]
+    #[inline]
     pub fn of_node_group(node: &'a Node, name: &'static str, team: &'a Team, kind: WaitKind) -> Self {
-        let mut slots = Slots {
+        let members = if team.hierarchy.is_none() { &team.members } else { &team.local };
+        Self::of_slots(node, name, (team, members), kind)
+    }
+
+    /// The same, which are `members`.
+    #[inline(always)]
+    fn of_slots(node: &'a Node, name: &'static str, (team, members): (&'a Team, &'a Members), kind: WaitKind) -> Self {
+        let slots = Slots {
             first: NonNull::from(team.first_slot),
             step: team.local.stride() as isize * size_of::<TeamSlot>() as isize,
             local: &team.local,
-            epoch: &team.epoch,
-            ring: &team.ring,
+            position: &team.position,
             decisions: &team.decisions,
             kind,
             team: team.id as u32,
@@ -137,8 +143,6 @@ impl<'a> Group<'a> {
                 );
             }
             // What all members know alike.
-            slots.kind = WaitKind::Connection;
-            slots.team = connection.number();
             reproducible = connection.reproducible;
             oversubscribed = connection.is_oversubscribed();
         }
@@ -148,7 +152,7 @@ impl<'a> Group<'a> {
             size: team.local.size,
             reproducible,
             oversubscribed,
-            members: if team.hierarchy.is_none() { &team.members } else { &team.local },
+            members,
             channel: Channel::Slots(slots),
             traffic: Traffic::default(),
         }
@@ -256,6 +260,12 @@ impl<'a> Group<'a> {
             Channel::WorkArray(array) => array.health.is_some_and(Health::has_failed),
             _ => false,
         }
+    }
+
+    /// Whether that is known without a look: no other routine of the team has to be executed.
+    #[inline]
+    pub fn is_known_failed(&self) -> bool {
+        matches!(&self.channel, Channel::Slots(slots) if slots.fragile.is_some_and(Fragile::is_known_failed))
     }
 
     /// The members by their numbers on the node, if they are in one node group.
@@ -489,7 +499,10 @@ impl<'a> Group<'a> {
         let (kind, address, team, sequence) = match &self.channel {
             Channel::Slots(slots) => {
                 let entered = slots.of(self.me).own.entered.load(Ordering::Relaxed);
-                (slots.kind, 0, slots.team, entered)
+                match slots.fragile.and_then(Fragile::connection) {
+                    Some(connection) => (WaitKind::Connection, 0, connection.number(), entered),
+                    None => (slots.kind, 0, slots.team, entered),
+                }
             }
             Channel::Mailboxes(MailboxChannel { team, .. }) | Channel::Hierarchy(team) => team.wait(),
             Channel::WorkArray(array) => (WaitKind::ActiveSet, array.address, 0, 0),

@@ -98,7 +98,7 @@ impl Group<'_> {
             unsafe { dest.copy_from_nonoverlapping(value, bytes) };
             self.touches(value, bytes);
             // The root has made sure of this; recording it keeps the position within K of the count.
-            slots.ring.set_taken(call.before());
+            slots.position.ring.set_taken(call.before());
         } else {
             // It must not be more calls ahead of the others than the ring has entries.
             self.make_room(slots, call);
@@ -133,7 +133,7 @@ impl Group<'_> {
         }
         if self.me + 1 == self.size {
             // As in broadcasts: the members that left a value have made sure of this.
-            slots.ring.set_taken(call.before());
+            slots.position.ring.set_taken(call.before());
         }
         add_up(&|member| match member == self.me {
             true => own,
@@ -161,7 +161,7 @@ impl Group<'_> {
                 self.wait_for_value(slots, call, member);
             }
             // As in scans: the members that left a value have made sure of this.
-            slots.ring.set_taken(call.before());
+            slots.position.ring.set_taken(call.before());
             take(&|member| match member == root {
                 true => source,
                 false => call.entry(slots.of(member)).1.cast_const(),
@@ -178,7 +178,7 @@ impl Group<'_> {
         let Channel::Slots(slots) = &self.channel else {
             unreachable!("this group has no slots");
         };
-        let count = &slots.ring.number;
+        let count = &slots.position.ring.number;
         let mut number = count.load(Ordering::Relaxed).wrapping_add(1);
         if number & flag::VALUE == 0 {
             // Entries show this value before their first post.
@@ -235,13 +235,13 @@ impl Group<'_> {
     /// half of the ring is free: where PEs share cores, this one then runs for many calls instead of one
     /// each time that the slowest has taken one.
     fn make_room(&self, slots: &Slots<'_>, call: RingCall) {
-        if slots.ring.is_taken(call.before()) {
+        if slots.position.ring.is_taken(call.before()) {
             return;
         }
         let others = (0..self.size).filter(|m| *m != self.me);
         let counts = others.map(|member| &slots.of(member).ring.taken.count);
         let taken = wait_for_room(call.number, call.depth(), counts, || Waiter::new(self.wait_reason()));
-        slots.ring.set_taken(taken);
+        slots.position.ring.set_taken(taken);
     }
 }
 

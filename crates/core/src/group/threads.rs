@@ -5,7 +5,6 @@ use std::io::Write as _;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
-use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, RwLock};
 
 use ferroshmem_platform::socket::Locality;
@@ -14,7 +13,7 @@ use ferroshmem_tuning::{Algorithm, Collective, DecisionTable};
 use super::channel::{Channel, Slots};
 use super::{Group, MemberAddresses, Traffic};
 use crate::job::Localities;
-use crate::team::{LocalMembers, Members, RingPosition};
+use crate::team::{LocalMembers, Members, Position};
 use crate::wait::flag;
 use ferroshmem_layout::{TeamSlot, WaitKind};
 
@@ -82,8 +81,7 @@ pub struct Member {
     pub reproducible: bool,
     members: LocalMembers,
     memory: Arc<Memory>,
-    epoch: AtomicU64,
-    ring: RingPosition,
+    position: Position,
 }
 
 impl Member {
@@ -101,8 +99,7 @@ impl Member {
                 members: LocalMembers::new(Members::world(size), me, &Localities::default()),
                 reproducible: false,
                 memory: memory.clone(),
-                epoch: AtomicU64::new(count.into()),
-                ring: RingPosition::after(count),
+                position: Position::after(count),
             }
         })
     }
@@ -122,7 +119,7 @@ impl Member {
 
     /// Epochs that it has begun.
     pub fn epochs(&self) -> u64 {
-        self.epoch.load(std::sync::atomic::Ordering::Relaxed)
+        self.position.epoch.load(std::sync::atomic::Ordering::Relaxed)
     }
 
     /// A collective call with this decision table. Where the barrier is the central one, PEs count as
@@ -132,8 +129,7 @@ impl Member {
             first: self.memory.first,
             step: size_of::<TeamSlot>() as isize,
             local: &self.members,
-            epoch: &self.epoch,
-            ring: &self.ring,
+            position: &self.position,
             decisions,
             kind: WaitKind::Team,
             team: 0,

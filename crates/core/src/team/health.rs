@@ -39,24 +39,24 @@ pub struct Health {
     failures: &'static Failures,
     members: Members,
     /// Not 0 once a member has revoked the team.
-    revoked: Option<&'static AtomicU32>,
+    revoked: &'static AtomicU32,
     /// The count of failures when the team was made, the same on all members.
     since: AtomicU32,
-    /// The count up to which this PE has looked.
+    /// The count up to which this PE has looked, or [`FAILED`].
     seen: AtomicU32,
-    has_failed: AtomicBool,
 }
+
+/// A member was among the failures, or the team is revoked: no count.
+const FAILED: u32 = u32::MAX;
+
+/// No member can revoke it: it is no team.
+pub static NOT_REVOKED: AtomicU32 = AtomicU32::new(0);
 
 impl Health {
     /// Of `members` that were all there at the count `since`.
-    pub fn new(
-        failures: &'static Failures,
-        members: Members,
-        revoked: Option<&'static AtomicU32>,
-        since: usize,
-    ) -> Self {
+    pub fn new(failures: &'static Failures, members: Members, revoked: &'static AtomicU32, since: usize) -> Self {
         let [since, seen] = [since as u32; 2].map(AtomicU32::new);
-        Self { failures, members, revoked, since, seen, has_failed: AtomicBool::new(false) }
+        Self { failures, members, revoked, since, seen }
     }
 
     /// Of the same members.
@@ -68,7 +68,6 @@ impl Health {
     pub fn renew(&self, since: usize) {
         self.since.store(since as u32, Ordering::Relaxed);
         self.seen.store(since as u32, Ordering::Relaxed);
-        self.has_failed.store(false, Ordering::Relaxed);
     }
 
     /// The count of failures when the team was made.
@@ -82,21 +81,30 @@ impl Health {
     }
 
     /// Whether a member has failed, or one has revoked the team.
+    #[inline]
+    pub fn has_failed(&self) -> bool {
+        let is_known = self.seen.load(Ordering::Relaxed) as usize == self.count();
+        (!is_known || self.revoked.load(Ordering::Acquire) != 0) && self.look()
+    }
+
+    /// Whether a look has found that before.
+    #[inline]
+    pub fn is_known_failed(&self) -> bool {
+        self.seen.load(Ordering::Relaxed) == FAILED
+    }
+
+    /// As [`has_failed`](Self::has_failed), once there is something to look at.
     #[cold]
     #[inline(never)]
-    pub fn has_failed(&self) -> bool {
-        if self.revoked.is_some_and(|revoked| revoked.load(Ordering::Acquire) != 0) {
-            return true;
-        }
-        let (seen, count) = (self.seen.load(Ordering::Acquire) as usize, self.failures.count());
-        if seen < count {
-            if self.failures.between(seen, count).any(|pe| self.members.index_of(pe).is_some()) {
-                self.has_failed.store(true, Ordering::Relaxed);
-            }
-            // A thread that reads it reads what was found before.
-            self.seen.store(count as u32, Ordering::Release);
-        }
-        self.has_failed.load(Ordering::Relaxed)
+    fn look(&self) -> bool {
+        let (seen, count) = (self.seen.load(Ordering::Relaxed), self.count());
+        let has_failed = seen == FAILED
+            || self.revoked.load(Ordering::Acquire) != 0
+            || self.failures.between(seen as usize, count).any(|pe| self.members.index_of(pe).is_some());
+        // Another thread, which has looked up to another count, may store what it found after this: then the next look
+        // begins at a count before the failure.
+        self.seen.store(if has_failed { FAILED } else { count as u32 }, Ordering::Relaxed);
+        has_failed
     }
 
     /// The members among the failures up to a count, in the order of their numbers.

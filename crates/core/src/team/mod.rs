@@ -1,19 +1,21 @@
 //! Teams: ordered sets of PEs that communicate collectively (standard, "Team Management").
 
+mod fragile;
 pub mod health;
 mod members;
 mod node_groups;
 mod ring_position;
 mod sockets;
 
+pub use fragile::{Fragile, OnceFragile};
 pub use health::Health;
 pub use members::Members;
 pub use node_groups::{Hierarchy, MAILBOX_PAGES, NodeGroups};
-pub(crate) use ring_position::RingPosition;
+pub use ring_position::Position;
 pub use sockets::{LocalMembers, Sockets};
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use ferroshmem_tuning::{DecisionTable, Forced, Selection};
 
@@ -24,7 +26,6 @@ use crate::handle::Table;
 use crate::internode::Internode;
 use crate::job::{Attachment, Localities};
 use crate::node::Node;
-use crate::wait::Ending;
 use ferroshmem_layout::{MAX_TEAMS, SHADOW, TeamSlot};
 
 /// Id of the world team.
@@ -35,44 +36,6 @@ pub(crate) const SHARED: usize = 1;
 pub const FIRST_CONNECTION: usize = MAX_TEAMS;
 /// Most connections of a PE: a handle has 16 bits for the id.
 pub const MAX_CONNECTIONS: usize = u16::MAX as usize - FIRST_CONNECTION;
-
-/// What may end waits for the members of a team.
-#[derive(Debug)]
-pub enum Fragile {
-    /// The end of a group of this connection, whose members these are.
-    Connection(Arc<Connection>),
-    /// The failure of a member, in a resilient job.
-    Members(Health),
-}
-
-impl Fragile {
-    /// The connection.
-    #[inline]
-    pub fn connection(&self) -> Option<&Connection> {
-        match self {
-            Self::Connection(connection) => Some(connection),
-            Self::Members(_) => None,
-        }
-    }
-
-    /// Whether it has happened.
-    #[cold]
-    #[inline(never)]
-    pub fn has_failed(&self) -> bool {
-        match self {
-            Self::Connection(connection) => connection.has_failed(),
-            Self::Members(health) => health.has_failed(),
-        }
-    }
-
-    /// Where waits look for it, if it may happen.
-    pub(crate) fn ending(&self) -> Option<&dyn Ending> {
-        match self {
-            Self::Connection(connection) => connection.watched_state().map(|state| state as &dyn Ending),
-            Self::Members(health) => Some(health),
-        }
-    }
-}
 
 /// A team as one of its PEs sees it.
 #[derive(Debug)]
@@ -93,18 +56,16 @@ pub struct Team {
     pub local_index: usize,
     /// Contexts that its creator asked room for (`shmem_team_config_t`).
     pub num_contexts: i32,
-    /// Epochs begun so far (see [`crate::group::Epoch`]).
-    pub epoch: AtomicU64,
+    /// How far this PE is in its collectives.
+    pub position: Position,
     /// Counts from which epochs began, of the slots and of the mailboxes.
     first_epochs: (u64, [u64; 2]),
     /// Where the last split of this team found ids: the same on all members, as they make the same splits.
     pub id_block: AtomicU32,
-    /// This PE's position in the ring of small broadcasts.
-    pub ring: RingPosition,
     /// Which algorithms its collectives use.
     pub decisions: DecisionTable,
     /// What may end waits for its members.
-    pub fragile: OnceLock<Fragile>,
+    pub fragile: OnceFragile,
     /// The slot of the first member of this PE's node group.
     pub(crate) first_slot: &'static TeamSlot,
     /// This PE's slot.
@@ -193,10 +154,10 @@ impl Team {
     /// Begins anew, in slots that are zero: other processes have taken the numbers of the members that had failed up to
     /// the count `since`. No thread is in a collective of the team.
     fn renew(&self, since: usize) {
-        self.epoch.store(0, Ordering::Relaxed);
+        self.position.epoch.store(0, Ordering::Relaxed);
         self.id_block.store(0, Ordering::Relaxed);
-        self.ring.number.store(0, Ordering::Relaxed);
-        self.ring.taken_by_all.store(0, Ordering::Relaxed);
+        self.position.ring.number.store(0, Ordering::Relaxed);
+        self.position.ring.taken_by_all.store(0, Ordering::Relaxed);
         if let Some(health) = self.health() {
             health.renew(since);
         }
@@ -212,23 +173,23 @@ impl Team {
 
     /// From now on, waits for its members end when one of them fails.
     pub fn become_resilient(&self, job: &Attachment, since: usize) {
-        let revoked = Some(&self.first_slot.gathering.revoked);
+        let revoked = &self.first_slot.gathering.revoked;
         let health = Health::new(job.control.failures(), self.members.clone(), revoked, since);
         // A team of a connection has its own end; one that was resilient before stays so.
-        let _ = self.fragile.set(Fragile::Members(health));
+        self.fragile.set(Fragile::Members(health));
     }
 
     /// Leaves the slot to the next team with this id, after the last synchronisation: with the
     /// count of epochs, and with unused rings.
     pub fn leave(&self, node: &Node) {
         let slot = self.own_slot;
-        let epoch = self.epoch.load(Ordering::Relaxed);
+        let epoch = self.position.epoch.load(Ordering::Relaxed);
         let mut greatest = epoch;
         if let Some(hierarchy) = &self.hierarchy {
             let mailboxes = hierarchy.leave(node.transport.remote(), node.job.index, self.id);
             greatest = greatest.max(mailboxes);
         }
-        if !self.ring.is_unused() {
+        if !self.position.ring.is_unused() {
             for entry in &slot.ring.entries {
                 entry.flag.store(0, Ordering::Relaxed);
             }
@@ -295,11 +256,10 @@ impl NewTeam {
             index,
             local_index,
             num_contexts: self.num_contexts,
-            epoch: AtomicU64::new(self.epoch),
+            position: Position::at(self.epoch),
             first_epochs: (self.epoch, self.mailbox_epochs),
             id_block: AtomicU32::new(0),
-            ring: RingPosition::default(),
-            fragile: OnceLock::new(),
+            fragile: OnceFragile::default(),
             first_slot,
             own_slot,
             generation,
@@ -433,14 +393,13 @@ impl Teams {
             index: connection.me,
             local_index,
             num_contexts: i32::MAX,
-            epoch: AtomicU64::new(0),
+            position: Position::default(),
             first_epochs: (0, [0; 2]),
             id_block: AtomicU32::new(0),
-            ring: RingPosition::default(),
             decisions: selection.decisions(n),
             first_slot: control.team_slot(WORLD, 0),
             own_slot: control.team_slot(WORLD, local_index),
-            fragile: OnceLock::from(Fragile::Connection(connection)),
+            fragile: OnceFragile::new(Fragile::Connection(connection)),
             generation,
         };
         let handle = team.handle();

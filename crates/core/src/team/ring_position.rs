@@ -1,7 +1,30 @@
-//! The position of a PE in a team's rings of small broadcasts and scans (`group/ring.rs` explains
+//! How far a PE is in a team's collectives, and in its rings of small broadcasts and scans (`group/ring.rs` explains
 //! them).
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+/// How far this PE is in the collectives of a team.
+#[derive(Debug, Default)]
+pub struct Position {
+    /// Epochs begun so far (see [`crate::group::Epoch`]).
+    pub epoch: AtomicU64,
+    /// In the rings.
+    pub ring: RingPosition,
+}
+
+impl Position {
+    /// Of a team whose slots begin at an epoch.
+    pub fn at(epoch: u64) -> Self {
+        Self { epoch: AtomicU64::new(epoch), ring: RingPosition::default() }
+    }
+
+    /// After `number` epochs and small broadcasts, in which all members have taken part.
+    #[cfg(any(test, feature = "simulation"))]
+    pub fn after(number: u32) -> Self {
+        let ring = RingPosition { number: AtomicU32::new(number), taken_by_all: AtomicU32::new(number) };
+        Self { epoch: AtomicU64::new(number.into()), ring }
+    }
+}
 
 /// This PE's position in the rings of a team.
 #[derive(Debug, Default)]
@@ -16,12 +39,6 @@ impl RingPosition {
     /// Whether there has been none.
     pub fn is_unused(&self) -> bool {
         self.number.load(Ordering::Relaxed) == 0
-    }
-
-    /// The position after `number` calls, in which all members have taken part.
-    #[cfg(any(test, feature = "simulation"))]
-    pub fn after(number: u32) -> Self {
-        Self { number: AtomicU32::new(number), taken_by_all: AtomicU32::new(number) }
     }
 
     /// Whether all members are known to have taken part in call `number`.

@@ -19,7 +19,7 @@
 //!
 //! The word is 0 when the lock is free and no PE waits, and `HELD` alone when a PE holds it and none waits. So taking
 //! and releasing such a lock are one compare-exchange each. `include/shmem/native.h` compiles these into programs,
-//! which makes both values a part of the binary interface.
+//! which makes 0 a part of the binary interface, and `HELD` of programs that are native only.
 //!
 //! All changes of the word are compare-exchanges of the whole, hence in one total order. No wake-up is lost: the
 //! first waiter sets `FIRST_SLEEPS` while the lock is held; each release clears it and wakes the
@@ -63,8 +63,8 @@ pub trait LockWord {
 /// Periods in which a first waiter may be overtaken.
 const PERIODS: u64 = 2;
 
-/// `SHMEMI_LOCK_HELD` of the C headers.
-const HELD: u64 = 1;
+/// What a lock is that a PE holds, and none waits for.
+pub const HELD: u64 = 1;
 const FIRST_SLEEPS: u64 = 3 << 1;
 const SLEEPERS: u64 = 1 << 32;
 /// All tickets: more than the threads of a node that can wait at once.
