@@ -5,6 +5,7 @@ use std::sync::atomic::{Ordering, fence};
 use ferroshmem_core::node::Node;
 use ferroshmem_core::team::health;
 use ferroshmem_core::wait::signals::{self, SignalWords};
+use ferroshmem_layout::PeBlock;
 use ferroshmem_layout::inbox::{Envelope, Inbox, RendezvousControl, cells};
 
 /// The number on this node, and the inbox, of a PE that is of it.
@@ -54,8 +55,21 @@ pub(super) unsafe fn push_to(
     is_pushed
 }
 
-/// As [`push_to`], in a resilient job: the block of this PE says meanwhile that it writes, so that the owner of the inbox
-/// knows whether what is reserved there is still to be finished.
+/// Adds to the threads of this PE that write to inboxes. In a resilient job, the owner of an inbox learns by them whether
+/// what is reserved there is still to be finished. Another thread than the only one costs an atomic addition.
+#[inline(always)]
+pub(super) fn count_writer(block: &PeBlock, change: u32) {
+    let writers = &block.writers;
+    if block.is_threaded() {
+        writers.fetch_add(change, Ordering::Release);
+    } else {
+        writers.store(writers.load(Ordering::Relaxed).wrapping_add(change), Ordering::Release);
+    }
+    // Who sees the room that is reserved next sees the count.
+    fence(Ordering::Release);
+}
+
+/// As [`push_to`], in a resilient job.
 ///
 /// # Safety
 /// As there.
@@ -69,17 +83,10 @@ unsafe fn push_counted(
     data: *const u8,
 ) -> bool {
     let block = node.job.block();
-    // Another thread than the only one costs an atomic addition.
-    let count = |change: u32| match block.is_threaded() {
-        true => drop(block.writers.fetch_add(change, Ordering::Release)),
-        false => block.writers.store(block.writers.load(Ordering::Relaxed).wrapping_add(change), Ordering::Release),
-    };
-    count(1);
-    // Who sees the room that is reserved sees the count.
-    fence(Ordering::Release);
+    count_writer(block, 1);
     // SAFETY: the caller promises that `data` is readable for as many bytes as the envelope says.
     let is_pushed = cells::push_or_want(inbox, || unsafe { inbox.push(envelope, control, data) });
-    count(u32::MAX);
+    count_writer(block, u32::MAX);
     signals::notify(&node.job.control.pe_block(index).signals);
     is_pushed
 }
