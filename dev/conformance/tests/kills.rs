@@ -146,34 +146,47 @@ fn lose(s: &Setting, program: (&str, &str, &str), mode: &str, kills: usize) -> R
 
 /// The same in jobs of another launcher, where a kill is that of any PE that was not killed yet.
 fn lose_by(s: &Setting, launch: Launch, program: (&str, &str, &str), kills: usize) -> Result<()> {
-    /// How long a job may take to start, and without failures about.
+    /// How long a job may take to start, and to compute.
     const START: Duration = Duration::from_secs(60);
-    const TAKES: Duration = Duration::from_millis(300);
     const WATCHDOG: Duration = Duration::from_secs(60);
 
-    let (name, _, steps) = program;
+    let (name, right, steps) = program;
     let source = format!("../../../examples/resilient_{name}.c");
     let executable = s.compile(&source, &["-O2", "-lm"])?;
     let mut cluster = s.stations.take()?;
     let (mut lost, mut seed) = (0, 0);
+    let mut takes = HashMap::new();
     while lost < kills {
         let plan = Plan::random(seed, "shrink");
         let launch = Launch { place: Placement { pes: plan.pes, ..launch.place }, ..launch };
         let job = Job::new(plan.pes, &executable).args(&["shrink", steps]);
         let mut process = cluster.command(launch, &job)?.spawn()?;
+        // Who they are is known before the first may be killed.
+        let begin = Instant::now();
+        let mut pes: Vec<i32> = Vec::new();
+        while pes.len() < plan.pes && begin.elapsed() < START {
+            let all = cluster.cluster.processes("a")?.into_iter();
+            pes = all.filter(|p| p.command.starts_with(&job.command[0])).map(|p| p.pid_in_host).collect();
+        }
         process.wait_for("resilient", START)?;
-        let all = cluster.cluster.processes("a")?.into_iter();
-        let mut pes: Vec<i32> = all.filter(|p| p.command.starts_with(&job.command[0])).map(|p| p.pid_in_host).collect();
-        fastrand::Rng::with_seed(seed).shuffle(&mut pes);
-        for ((_, signal, pause), pid) in plan.kills.iter().zip(pes) {
-            sleep(TAKES.mul_f64(*pause));
-            // It may have ended.
-            let _ = cluster.cluster.kill("a", pid, *signal);
+        let begin = Instant::now();
+        let known = takes.get(&plan.pes).copied();
+        if let Some(takes) = known {
+            fastrand::Rng::with_seed(seed).shuffle(&mut pes);
+            for ((_, signal, pause), pid) in plan.kills.iter().zip(pes) {
+                sleep(Duration::mul_f64(takes, *pause));
+                // It may have ended.
+                let _ = cluster.cluster.kill("a", pid, *signal);
+            }
+        } else {
+            // The first job of so many PEs loses none: it says how long one takes.
+            process.wait_for(right, WATCHDOG)?;
+            takes.insert(plan.pes, begin.elapsed());
         }
         let outcome = cluster.finish(vec![process], WATCHDOG)?.remove(0);
         ensure!(!outcome.hung && outcome.left == 0, "seed {seed}, {plan:?}: {outcome}");
         lost += count_lost(&outcome, &plan, program).with_context(|| format!("seed {seed}, {plan:?}"))?;
-        seed += 1;
+        seed += u64::from(known.is_some());
         ensure!(seed as usize <= 4 * kills + 20, "{seed} jobs have lost {lost} PEs: kills come too late");
     }
     s.stations.give(cluster);
