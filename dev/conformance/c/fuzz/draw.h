@@ -299,4 +299,17 @@ static void complete_all(struct rng *rng, int pe, int thread, int number)
             complete(rng, pe, thread, c, number);
 }
 
+/* Takes some of the `count` pointers of an array, in any order, to `into`; NULL: they are another PE's. */
+static void draw_some(struct rng *rng, void *array, int *count, int some, void *into)
+{
+    for (int i = 0; i < some; i++) {
+        size_t at = (size_t)below(rng, *count) * sizeof(void *);
+        --*count;
+        if (into != NULL) {
+            memcpy((char *)into + (size_t)i * sizeof(void *), (char *)array + at, sizeof(void *));
+            memmove((char *)array + at, (char *)array + (size_t)*count * sizeof(void *), sizeof(void *));
+        }
+    }
+}
+
 #endif

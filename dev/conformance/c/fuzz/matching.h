@@ -262,14 +262,7 @@ static void draw_end_of_postings(struct rng *rng, int pe, int thread, int number
         op->ended = ended;
         op->way = way;
     }
-    for (int i = 0; i < ended; i++) {
-        int at = below(rng, *count);
-        --*count;
-        if (op != NULL) {
-            op->posted[i] = posted[thread][at];
-            posted[thread][at] = posted[thread][*count];
-        }
-    }
+    draw_some(rng, posted[thread], count, ended, op != NULL ? op->posted : NULL);
 }
 
 #endif

@@ -397,14 +397,7 @@ static void draw_end(struct rng *rng, int pe, int thread, int number)
         op->ended = ended;
         op->way = way;
     }
-    for (int i = 0; i < ended; i++) {
-        int at = below(rng, *count);
-        --*count;
-        if (op != NULL) {
-            op->begun[i] = begun[thread][at];
-            begun[thread][at] = begun[thread][*count];
-        }
-    }
+    draw_some(rng, begun[thread], count, ended, op != NULL ? op->begun : NULL);
 }
 
 #endif
