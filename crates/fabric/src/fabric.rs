@@ -173,6 +173,28 @@ impl Fabric {
         self.shared().shutdown.is_done()
     }
 
+    /// From now on, an operation that fails makes its PE a suspect ([`Events::peer_suspected`]): operations to it wait
+    /// for its [loss](Self::lose), those to other PEs go on. If it is not lost within [`Config::peer_timeout`],
+    /// [`Events::peer_failed`] follows. A failure of which libfabric does not say the PE is explained by the loss of any
+    /// PE within that time, before or after.
+    pub fn tolerate_failures(&self) {
+        self.shared().losses.tolerate();
+    }
+
+    /// A PE is lost, for ever: its process has ended, or its host is cut off. Operations to it do nothing from now on,
+    /// and count as complete; those under way are complete soon, at the latest a second or two later, and what they would
+    /// give has any value. Messages that come from it later are not taken. Those to and from other PEs go on. From any
+    /// thread, also within [`Events::tick`].
+    pub fn lose(&self, pe: usize) {
+        self.rma.progress.lose(pe);
+    }
+
+    /// Whether a PE is [lost](Self::lose).
+    #[inline]
+    pub fn is_lost(&self, pe: usize) -> bool {
+        self.shared().is_lost(pe)
+    }
+
     /// Whether all operations of the context are complete.
     pub fn is_complete(&self, context: &Context) -> bool {
         context.counters().in_flight() == 0

@@ -2,12 +2,13 @@
 
 use std::ffi::c_void;
 use std::ptr::{self, NonNull};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::*};
+use std::sync::{Arc, Mutex};
 
 use crate::am::{AmEndpoint, Flush};
 use crate::completion::{CompletionCounter, Shared, WorkRequest, WorkRequests};
 use crate::endpoint::{BATCH, Completed, Endpoint, Failure, Injected};
+use crate::lock::lock;
 
 /// Completes the operations of an endpoint whenever a thread polls it; that of the first endpoint also serves the
 /// active messages of peers.
@@ -22,7 +23,14 @@ pub(crate) struct CompletionQueue {
     polls: AtomicUsize,
     /// Work requests that are in use.
     in_use: AtomicUsize,
+    /// Those of operations to suspects, which libfabric does not have.
+    kept: Mutex<Vec<NonNull<WorkRequest>>>,
 }
+
+// SAFETY: no other thread refers to requests that are kept.
+unsafe impl Send for CompletionQueue {}
+// SAFETY: as above.
+unsafe impl Sync for CompletionQueue {}
 
 impl CompletionQueue {
     pub(crate) fn new(endpoint: Arc<Endpoint>, shared: Arc<Shared>, am: Option<AmEndpoint>) -> CompletionQueue {
@@ -33,6 +41,7 @@ impl CompletionQueue {
             shared,
             polls: AtomicUsize::new(0),
             in_use: AtomicUsize::new(0),
+            kept: Mutex::default(),
         }
     }
 
@@ -72,7 +81,8 @@ impl CompletionQueue {
     /// A work request for an operation that is about to begin, which its counter counts.
     #[inline]
     pub(crate) fn request(&self, pe: usize, counter: CompletionCounter) -> NonNull<WorkRequest> {
-        let request = match self.requests.take(&self.shared.buffers, pe, counter) {
+        let is_tolerated = self.shared.losses.are_tolerated();
+        let request = match self.requests.take(&self.shared.buffers, pe, counter, is_tolerated) {
             Ok(request) => request,
             Err(error) => self.shared.give_up(pe, &error.to_string()),
         };
@@ -123,7 +133,12 @@ impl CompletionQueue {
                     }
                 }
                 Completed::Nothing => break,
-                Completed::Failed(failure) => self.fail(&failure),
+                Completed::Failed(failure) => {
+                    self.fail(&failure);
+                    if failure.context.is_null() {
+                        break;
+                    }
+                }
             }
         }
         total + self.serve_messages(flush)
@@ -172,11 +187,13 @@ impl CompletionQueue {
         let Some(request) = NonNull::new(context.cast::<WorkRequest>()) else {
             return;
         };
+        self.end(request, true);
+    }
+
+    /// An operation is over.
+    pub(crate) fn end(&self, request: NonNull<WorkRequest>, succeeded: bool) {
         // SAFETY: contexts are work requests, and the operation of this one is complete.
-        let (counter, pe) = unsafe {
-            WorkRequest::finish(request);
-            ((*request.as_ptr()).counter, (*request.as_ptr()).pe)
-        };
+        let (counter, pe) = unsafe { (WorkRequest::finish(request, succeeded), (*request.as_ptr()).pe) };
         self.requests.give_back(request);
         self.in_use.fetch_sub(1, Relaxed);
         if let Some(peer) = self.shared.peers.get(pe as usize) {
@@ -194,19 +211,63 @@ impl CompletionQueue {
             return;
         }
         let sent = self.endpoint.sent(failure.context).zip(self.am.as_ref());
-        let sent = sent.map(|(sent, am)| am.sends.target(sent));
+        let sent = sent.map(|(sent, am)| {
+            let target = am.sends.target(sent);
+            am.sends.give_back(sent);
+            target
+        });
+        let mut request = None;
         let pe = if let Some(injected) = Injected::of(failure.context).or(sent) {
             if !injected.awaited {
                 // No thread waits for it: the PE may have left in order.
                 return;
             }
-            injected.pe
-        } else if failure.context.is_null() || self.endpoint.received(failure.context).is_some() {
-            self.shared.peers.suspect()
+            Some(injected.pe)
+        } else if let Some(received) = self.endpoint.received(failure.context) {
+            if let Some(am) = &self.am {
+                am.receive_again(&self.shared, received);
+            }
+            None
         } else {
+            request = NonNull::new(failure.context.cast::<WorkRequest>());
             // SAFETY: contexts are work requests, which stay until their operations are complete.
-            unsafe { (*failure.context.cast::<WorkRequest>()).pe as usize }
+            request.map(|request| unsafe { (*request.as_ptr()).pe as usize })
         };
         self.shared.peer_failed(pe, &failure.reason);
+        if let Some(request) = request {
+            self.keep(request);
+        }
+    }
+
+    /// What becomes of an operation that libfabric does not have, as its PE is not well.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn keep(&self, request: NonNull<WorkRequest>) {
+        lock(&self.kept).push(request);
+        // SAFETY: as above.
+        let pe = unsafe { (*request.as_ptr()).pe } as usize;
+        if self.shared.is_lost(pe) {
+            self.drop_kept(pe);
+        }
+    }
+
+    /// Operations to a lost PE that are kept count as complete.
+    pub(crate) fn drop_kept(&self, pe: usize) {
+        // SAFETY: as above.
+        let is_to_it = |request: &NonNull<WorkRequest>| unsafe { (*request.as_ptr()).pe as usize == pe };
+        let dropped: Vec<_> = {
+            let mut kept = lock(&self.kept);
+            let (dropped, others) = kept.drain(..).partition(is_to_it);
+            *kept = others;
+            dropped
+        };
+        for request in dropped {
+            self.end(request, false);
+        }
+    }
+
+    /// Completes what libfabric may keep for ever, to a PE that was lost a while ago.
+    pub(crate) fn abandon(&self, pe: usize) {
+        self.requests.abandon(pe);
     }
 }

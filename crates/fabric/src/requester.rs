@@ -101,10 +101,11 @@ impl<'a> Requester<'a> {
         if let Some((tag, sequence)) = written {
             self.progress.wait(|| {
                 let arrived = messages.slots.reply(pe, tag);
-                arrived.is_some_and(|arrived| {
+                let is_here = arrived.is_some_and(|arrived| {
                     reply = arrived;
                     true
-                })
+                });
+                is_here || shared.is_lost(pe)
             });
             shutdown.while_open(|| shared.value_or_fail(messages.replied(&port, pe, sequence)));
             return reply;

@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
 
 use super::blob::AddressBlob;
+use crate::completion::Condition;
 use crate::discovery::address_in;
 use crate::endpoint::Endpoint;
 use crate::libfabric;
@@ -20,6 +21,7 @@ pub(crate) struct Peer {
     pub completed: AtomicU32,
     /// Threads that wait for room to issue an operation.
     pub queue: Queue,
+    pub condition: Condition,
     /// Its table of keys, where segments are registered in chunks.
     pub key_table: Option<Location>,
     /// Its slots for active messages, where it serves them.
@@ -49,6 +51,11 @@ impl Queue {
 
     pub(crate) fn is_first(&self, number: u32) -> bool {
         self.served.load(Acquire) == number
+    }
+
+    /// Nobody is ever the only one again.
+    pub(crate) fn close(&self) {
+        self.enter();
     }
 
     /// The first leaves.
@@ -96,6 +103,7 @@ impl Peer {
             issued: AtomicU32::new(0),
             completed: AtomicU32::new(0),
             queue: Queue::default(),
+            condition: Condition::default(),
             key_table: blob.key_table,
             message_slots: blob.message_slots,
             virtual_addresses: blob.virtual_addresses,
@@ -147,7 +155,8 @@ impl Peers {
     pub(crate) fn suspect(&self) -> usize {
         let all = self.0.get().map_or(&[][..], |all| all);
         let is_busy = |place: &OnceLock<Peer>| {
-            let busy = |peer: &Peer| peer.issued.load(Relaxed) != peer.completed.load(Relaxed);
+            let busy =
+                |peer: &Peer| peer.issued.load(Relaxed) != peer.completed.load(Relaxed) && !peer.condition.is_lost();
             place.get().is_some_and(busy)
         };
         let known = || all.iter().position(|place| place.get().is_some());

@@ -142,6 +142,8 @@ pub(super) struct Outgoing {
     slot: Option<usize>,
     slot_tag: u32,
     slot_busy: bool,
+    /// The PE is: what is to go to it counts as executed, and what comes from it is not taken.
+    pub is_lost: bool,
 }
 
 /// What comes from the PE.
@@ -187,6 +189,7 @@ impl Default for Outgoing {
             slot: None,
             slot_tag: 0,
             slot_busy: false,
+            is_lost: false,
         }
     }
 }
@@ -230,6 +233,9 @@ impl Outgoing {
             MessageItem::Put(data) => (put_bytes(data.len()), 0),
             MessageItem::Record([head, data]) => (put_bytes(head.len() + data.len()), 0),
         };
+        if self.is_lost {
+            return true;
+        }
         if !self.make_room(limits, bytes, len) {
             return false;
         }
@@ -264,6 +270,10 @@ impl Outgoing {
     /// Adds what a context has gathered, which its counter counts already, to the message that is being filled. False:
     /// there is no room.
     pub(super) fn append_items(&mut self, limits: Limits, items: &[u8], pending: PendingResult) -> bool {
+        if self.is_lost {
+            Expected { pending, len: 0 }.complete();
+            return true;
+        }
         if !self.make_room(limits, items.len(), 0) {
             return false;
         }
@@ -392,7 +402,7 @@ impl Outgoing {
         let completed = network.completed(pe);
         match self.refused {
             Some((since, before)) if before == completed => {
-                if since.elapsed() > network.peer_timeout() {
+                if network.has_failed(pe, since) {
                     return Err(Reason::Refused);
                 }
             }
@@ -406,7 +416,7 @@ impl Outgoing {
         let n = executed.wrapping_sub(self.acknowledged);
         if n > self.outstanding() {
             // Another thread received a later message before: then this one says nothing new.
-            let is_old = n > u32::MAX / 2;
+            let is_old = n > u32::MAX / 2 || self.is_lost;
             return if is_old { Ok(()) } else { Err(Reason::Malformed) };
         }
         if n == 0 {
@@ -419,11 +429,19 @@ impl Outgoing {
             let is_executed = executed.wrapping_sub(sent.sequence) <= u32::MAX / 2;
             let is_complete = is_executed && sent.results == 0;
             if is_complete {
-                complete(&sent.expected);
+                sent.expected.iter().for_each(Expected::complete);
             }
             !is_complete
         });
         Ok(())
+    }
+
+    /// The PE is lost: nobody waits for it.
+    pub(super) fn lose(&mut self) {
+        let (listed, listed_late) = (self.listed, self.listed_late);
+        let lost = std::mem::replace(self, Outgoing { is_lost: true, listed, listed_late, ..Outgoing::default() });
+        let sent = lost.sent.iter().flat_map(|sent| &sent.expected);
+        sent.chain(&lost.expected).for_each(Expected::complete);
     }
 
     /// The results of a request message are there.
@@ -446,7 +464,7 @@ impl Outgoing {
                 to.copy_from_nonoverlapping(result.as_ptr(), result.len());
             }
         }
-        complete(&sent.expected);
+        sent.expected.iter().for_each(Expected::complete);
         Ok(())
     }
 
@@ -506,9 +524,9 @@ impl Outgoing {
     }
 }
 
-fn complete(expected: &[Expected]) {
-    for Expected { pending, .. } in expected {
+impl Expected {
+    fn complete(&self) {
         // SAFETY: it began when this was made, and ends once.
-        unsafe { pending.counter.end() };
+        unsafe { self.pending.counter.end() };
     }
 }

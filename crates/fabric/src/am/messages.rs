@@ -293,6 +293,13 @@ impl ActiveMessages {
         Ok(())
     }
 
+    /// A PE is lost: requests under way to it count as executed.
+    pub(crate) fn lose(&self, pe: usize) {
+        if let Ok(channel) = self.channel(pe) {
+            channel.outgoing().lose();
+        }
+    }
+
     /// A message has arrived.
     pub(crate) fn receive(&self, network: &impl Network, message: &[u8]) -> Result<(), Fault> {
         let (header, kind, body) = Header::split(message).ok_or(Fault { pe: None, reason: Reason::Malformed })?;
@@ -300,6 +307,9 @@ impl ActiveMessages {
         let channel = self.channel(pe)?;
         {
             let mut outgoing = channel.outgoing();
+            if outgoing.is_lost {
+                return Ok(());
+            }
             outgoing.grant(header.slot);
             let mut taken = outgoing.acknowledge(network, pe, header.executed);
             if kind == Kind::Results && taken.is_ok() {

@@ -2,7 +2,7 @@
 
 use std::ptr;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::Duration;
+use std::time::Instant;
 
 use super::buffers::SendBuffers;
 use super::fault::Reason;
@@ -15,7 +15,8 @@ use crate::libfabric;
 pub(crate) trait Network {
     /// Sends a message; messages to a peer arrive in the order in which they were sent. `awaited`: a thread waits for
     /// what the peer does next. True: the vector has any content and capacity then, as the message is sent from its
-    /// memory. False: there is no room at present, and the message is as it was.
+    /// memory. False: there is no room at present, and the message is as it was. To a peer that is not well, nothing is
+    /// sent.
     fn send(&self, pe: usize, message: &mut Vec<u8>, awaited: bool) -> Result<bool, Reason>;
     /// Writes a message into a slot of the peer; otherwise as `send`.
     fn write(&self, pe: usize, slot: usize, message: &TaggedMessage, awaited: bool) -> Result<bool, Reason>;
@@ -29,8 +30,8 @@ pub(crate) trait Network {
     fn count_completed(&self, pe: usize, n: u32);
     /// Operations of any kind to the peer that have completed, modulo 2^32.
     fn completed(&self, pe: usize) -> u32;
-    /// How long there may be no room, while nothing comes from the peer.
-    fn peer_timeout(&self) -> Duration;
+    /// Whether a peer has failed to which there is no room since, and from which nothing has come.
+    fn has_failed(&self, pe: usize, since: Instant) -> bool;
 }
 
 /// libfabric, and the buffers that it sends messages from.
@@ -40,25 +41,36 @@ pub(crate) struct Port<'a> {
 }
 
 impl Port<'_> {
-    fn outcome(&self, result: isize) -> Result<bool, Reason> {
+    fn outcome(&self, pe: usize, result: isize) -> Result<bool, Reason> {
         match result {
             0 => Ok(true),
             result if result == -(libfabric::FI_EAGAIN as isize) => Ok(false),
-            result => Err(Reason::Library(self.shared.endpoint.library.strerror(result))),
+            result => {
+                let reason = self.shared.endpoint.library.strerror(result);
+                if !self.shared.losses.are_tolerated() {
+                    return Err(Reason::Library(reason));
+                }
+                self.shared.peer_failed(Some(pe), &reason);
+                Ok(false)
+            }
         }
     }
 }
 
 impl Network for Port<'_> {
     fn send(&self, pe: usize, message: &mut Vec<u8>, awaited: bool) -> Result<bool, Reason> {
-        let (endpoint, peer) = (&self.shared.endpoint, self.shared.peer(pe).address);
+        let (endpoint, peer) = (&self.shared.endpoint, self.shared.peer(pe));
+        if !peer.condition.is_well() {
+            return Ok(true);
+        }
+        let peer = peer.address;
         let injected = Injected { pe, awaited };
         if message.len() <= self.sends.inject {
             let flags = libfabric::FI_INJECT;
             // SAFETY: the message may be changed once the call has returned.
             let result =
                 unsafe { endpoint.send(peer, injected.context(), (message.as_slice(), ptr::null_mut()), flags) };
-            return self.outcome(result);
+            return self.outcome(pe, result);
         }
         let Some((sent, buffer)) = self.sends.take(injected, message) else {
             return Ok(false);
@@ -68,11 +80,14 @@ impl Network for Port<'_> {
         if result != 0 {
             self.sends.take_back(sent, message);
         }
-        self.outcome(result)
+        self.outcome(pe, result)
     }
 
     fn write(&self, pe: usize, slot: usize, message: &TaggedMessage, awaited: bool) -> Result<bool, Reason> {
         let (endpoint, peer) = (&self.shared.endpoint, self.shared.peer(pe));
+        if !peer.condition.is_well() {
+            return Ok(true);
+        }
         let slots = peer.message_slots.ok_or(Reason::Malformed)?;
         let words = message.words();
         let to = libfabric::fi_rma_iov {
@@ -84,7 +99,7 @@ impl Network for Port<'_> {
         let from = words.as_ptr().cast();
         // SAFETY: `words` has as many bytes, and may be changed once the call has returned.
         let result = unsafe { endpoint.inject(peer.address, injected, to, from) };
-        self.outcome(result)
+        self.outcome(pe, result)
     }
 
     #[inline]
@@ -108,7 +123,12 @@ impl Network for Port<'_> {
         self.shared.peer(pe).completed.load(Relaxed)
     }
 
-    fn peer_timeout(&self) -> Duration {
-        self.shared.config.peer_timeout
+    fn has_failed(&self, pe: usize, since: Instant) -> bool {
+        let is_late = since.elapsed() > self.shared.config.peer_timeout;
+        if is_late && self.shared.losses.are_tolerated() {
+            self.shared.peer_failed(Some(pe), &Reason::Refused.to_string());
+            return false;
+        }
+        is_late
     }
 }

@@ -89,17 +89,21 @@ impl AmEndpoint {
         // SAFETY: libfabric has written the buffer, and one thread alone has the completion.
         let message = unsafe { self.receives.message(received) };
         let taken = self.messages.receive(&self.port(shared), message);
-        // SAFETY: this thread has read the buffer, and does not any more; the buffers live until the endpoint
-        // is closed.
-        let result = unsafe { self.receives.post(&shared.endpoint, received) };
+        let posted = self.receive_again(shared, received);
         shared.value_or_fail(taken);
-        Self::check_receive(shared, result);
+        Self::check_receive(shared, posted);
+    }
+
+    /// Lets libfabric receive into a buffer that no thread reads any more; returns its result.
+    pub(crate) fn receive_again(&self, shared: &Shared, received: Received) -> isize {
+        // SAFETY: the caller has read the buffer; the buffers live until the endpoint is closed.
+        unsafe { self.receives.post(&shared.endpoint, received) }
     }
 
     fn check_receive(shared: &Shared, result: isize) {
         if result != 0 {
             let reason = shared.endpoint.library.strerror(result);
-            shared.peer_failed(shared.peers.suspect(), &reason);
+            shared.peer_failed(None, &reason);
         }
     }
 
@@ -130,7 +134,6 @@ impl Shared {
     /// been done. Not to be called with a lock: the owner may put to other PEs before it ends the process.
     pub(crate) fn value_or_fail<T: Default>(&self, result: Result<T, Fault>) -> T {
         result.unwrap_or_else(|Fault { pe, reason }| {
-            let pe = pe.unwrap_or_else(|| self.peers.suspect());
             self.peer_failed(pe, &reason.to_string());
             T::default()
         })

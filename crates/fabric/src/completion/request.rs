@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 use std::ptr::{self, NonNull};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering::*};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::*};
 
 use super::context::{ContextCounters, PeerCounters};
 use super::tracked::Tracked;
@@ -123,14 +123,20 @@ pub(crate) struct WorkRequest {
     /// operation's context.
     context: libfabric::fi_context2,
     /// None before the first operation.
-    pub counter: Option<CompletionCounter>,
+    counter: Option<CompletionCounter>,
     pub pe: u32,
+    /// Who ends the operation, where failures are tolerated: one more than the PE's number, until a thread does;
+    /// [`ABANDONED`] then, if libfabric still has it. 0: who has its completion.
+    ending: AtomicU32,
     pub guard: BufferGuard,
     pub copy_out: Option<CopyOut>,
     /// Names `data` in operations.
     desc: *mut c_void,
     data: Data,
 }
+
+/// No thread waits for the operation any more, nor has memory for its result.
+const ABANDONED: u32 = u32::MAX;
 
 #[repr(C, align(64))]
 struct Data([u8; INLINE]);
@@ -152,21 +158,26 @@ impl WorkRequest {
         LocalBuffer::registered(base, desc)
     }
 
-    /// Copies out what was read, and lets local memory go. The request may be used again
-    /// afterwards.
+    /// Copies out what was read, if `succeeded`, and lets local memory go; what counts the operation down, unless it
+    /// was abandoned. The request may be used again afterwards.
     ///
     /// # Safety
-    /// The operation is complete.
-    pub(crate) unsafe fn finish(this: NonNull<WorkRequest>) {
+    /// The operation is complete, or will never begin.
+    pub(crate) unsafe fn finish(this: NonNull<WorkRequest>, succeeded: bool) -> Option<CompletionCounter> {
         // SAFETY: the caller promises that the operation is complete, so that no other thread and
         // not the provider uses the request.
         let request = unsafe { &mut *this.as_ptr() };
-        if let Some(copy_out) = request.copy_out.take() {
+        let is_abandoned = request.ending.load(Relaxed) != 0 && request.ending.swap(0, AcqRel) == ABANDONED;
+        if let Some(copy_out) = request.copy_out.take()
+            && succeeded
+            && !is_abandoned
+        {
             // SAFETY: the thread that began the operation promised that its memory is writable until
             // the operation is complete; the buffer is still guarded.
             unsafe { copy_out.copy() };
         }
         request.guard = BufferGuard::Nothing;
+        request.counter.filter(|_| !is_abandoned)
     }
 }
 
@@ -198,6 +209,7 @@ impl WorkRequests {
         buffers: &Buffers,
         pe: usize,
         counter: CompletionCounter,
+        is_tolerated: bool,
     ) -> Result<NonNull<WorkRequest>, Error> {
         let free = lock(&self.free).pop();
         let request = match free {
@@ -209,12 +221,31 @@ impl WorkRequests {
         unsafe {
             (*request.as_ptr()).counter = Some(counter);
             (*request.as_ptr()).pe = pe as u32;
+            (*request.as_ptr()).ending.store(u32::from(is_tolerated) * (pe as u32 + 1), Release);
         }
         Ok(request)
     }
 
     pub(crate) fn give_back(&self, request: NonNull<WorkRequest>) {
         lock(&self.free).push(request);
+    }
+
+    /// Ends what is under way to a PE, which libfabric may keep for ever: then it keeps the requests.
+    #[cold]
+    pub(crate) fn abandon(&self, pe: usize) {
+        for (slab, _) in &*lock(&self.slabs) {
+            for request in slab.iter().map(ptr::from_ref) {
+                // SAFETY: of a slab; no reference is made to anything but the word. Who sets it to the PE's number has
+                // written the counter before, and this thread alone ends the operation then.
+                unsafe {
+                    let ending = &(*request).ending;
+                    let ended = ending.compare_exchange(pe as u32 + 1, ABANDONED, AcqRel, Relaxed);
+                    if let (Ok(_), Some(counter)) = (ended, (*request).counter) {
+                        counter.end();
+                    }
+                }
+            }
+        }
     }
 
     #[cold]
@@ -225,6 +256,7 @@ impl WorkRequests {
                 context: unsafe { std::mem::zeroed() },
                 counter: None,
                 pe: 0,
+                ending: AtomicU32::new(0),
                 guard: BufferGuard::Nothing,
                 copy_out: None,
                 desc: ptr::null_mut(),

@@ -13,7 +13,8 @@ use super::shared::Shared;
 /// per poll, and a core that was given up may come back after milliseconds.
 pub(crate) struct Retry<'a> {
     shared: &'a Shared,
-    pe: usize,
+    /// None: whoever keeps what is waited for.
+    pe: Option<usize>,
     /// What is reported where nothing completes.
     reason: &'static str,
     backoff: Backoff,
@@ -22,7 +23,7 @@ pub(crate) struct Retry<'a> {
 }
 
 impl<'a> Retry<'a> {
-    pub(crate) fn new(shared: &'a Shared, pe: usize, reason: &'static str) -> Retry<'a> {
+    pub(crate) fn new(shared: &'a Shared, pe: Option<usize>, reason: &'static str) -> Retry<'a> {
         Retry { shared, pe, reason, backoff: shared.backoff(), since: Instant::now() }
     }
 
@@ -42,6 +43,7 @@ impl<'a> Retry<'a> {
         if self.since.elapsed() > self.shared.config.peer_timeout {
             self.shared.peer_failed(self.pe, self.reason);
         }
+        self.shared.tick_meanwhile();
         self.shared.pause(&mut self.backoff, done);
     }
 }

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use ferroshmem_platform::{Backoff, Limits, Step};
 
+use super::losses::Losses;
 use super::shutdown::Shutdown;
+use super::ticks::Ticks;
 use crate::address::{Peer, Peers};
 use crate::endpoint::Endpoint;
 use crate::event_count::EventCount;
@@ -21,6 +23,8 @@ pub(crate) struct Shared {
     pub peers: Peers,
     pub event_count: EventCount,
     pub shutdown: Shutdown,
+    pub losses: Losses,
+    pub ticks: Ticks,
     pub endpoint: Arc<Endpoint>,
     pub events: Arc<dyn Events>,
     pub config: Config,
@@ -35,17 +39,28 @@ impl Shared {
             peers: Peers::default(),
             event_count: EventCount::new()?,
             shutdown: Shutdown::new(config.survives),
+            losses: Losses::default(),
+            ticks: Ticks::default(),
             endpoint,
             events,
             config: config.clone(),
         })
     }
 
-    /// Reports to the owner that a PE has failed, which ends the process, or has the fabric shut down.
-    pub(crate) fn peer_failed(&self, pe: usize, reason: &str) {
+    /// A PE has failed, or, if libfabric does not say which, one that had operations under way. It becomes a suspect, or
+    /// is reported to the owner, which ends the process, or has the fabric shut down.
+    pub(crate) fn peer_failed(&self, pe: Option<usize>, reason: &str) {
+        match self.losses.are_tolerated() {
+            true => self.suspect(pe, reason),
+            false => self.end_over(pe, reason),
+        }
+    }
+
+    pub(super) fn end_over(&self, pe: Option<usize>, reason: &str) {
         if self.shutdown.is_requested() {
             return;
         }
+        let pe = pe.unwrap_or_else(|| self.peers.suspect());
         self.events.peer_failed(pe, reason);
         assert!(self.config.survives, "the process ends with its peers");
         self.shutdown.request();

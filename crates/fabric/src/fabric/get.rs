@@ -43,7 +43,7 @@ impl Fabric {
             self.read(issuer, pending.counter(), to, from, len);
             let progress = &self.rma.progress;
             progress.wait_at(issuer, || pending.is_complete());
-            if self.is_shut_down() {
+            if self.is_shut_down() || self.is_lost(from.pe) {
                 to.write_bytes(0, len);
             }
         }

@@ -161,6 +161,25 @@ impl Fabric {
         }
     }
 
+    /// As [`put`](Self::put) of few bytes, which are at once or never issued: false if there is no room at present. To a
+    /// PE that is lost or suspect nothing is put. For [`Events::tick`](crate::Events::tick), which must not wait.
+    ///
+    /// # Safety
+    /// As for [`put`](Self::put); `len` is 64 at most.
+    pub unsafe fn try_put(&self, context: &Context, to: Remote, from: *const u8, len: usize) -> bool {
+        let (context, peer) = (context.counters(), self.shared().peer(to.pe));
+        if self.is_shut_down() || !peer.condition.is_well() {
+            return true;
+        }
+        let Some(iov) = peer.resolve(to).ok().filter(|iov| iov.usable >= len && peer.queue.is_empty()) else {
+            return false;
+        };
+        let counter = CompletionCounter::context(context, self.rma.peer_counters(context, to.pe), true);
+        let issuer = self.rma.issuer(context);
+        // SAFETY: the caller promises that the source is readable for `len` bytes.
+        unsafe { issuer.try_write(to.pe, counter, iov, from, len) }
+    }
+
     /// Writes `len` bytes. The source stays as it is until quiet, after which they may still be on
     /// their way: what is [injected](Self::inject) to that PE later comes after them. libfabric calls
     /// this transmit complete.

@@ -2,6 +2,7 @@
 
 mod iov;
 
+use std::ffi::c_void;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicUsize, Ordering::*};
 use std::sync::{Mutex, OnceLock};
@@ -108,9 +109,10 @@ impl Issuer {
         })
     }
 
-    /// Issues an operation by calling libfabric, again and again where it has no room.
+    /// Issues an operation by calling libfabric, again and again where it has no room. What the request, if it has one,
+    /// stands for is kept or dropped if the PE is not well.
     #[inline]
-    pub(crate) fn submit(&self, pe: usize, call: impl Fn() -> isize) {
+    pub(crate) fn submit(&self, pe: usize, request: Option<NonNull<WorkRequest>>, call: impl Fn() -> isize) {
         let shared = self.shared();
         // The progress thread is to leave the provider's lock, which is not a fair one.
         self.completions.count_poll();
@@ -120,7 +122,7 @@ impl Issuer {
             result = call();
         }
         if result != 0 {
-            self.retry(pe, result, &call);
+            self.retry(pe, request, result, &call);
         }
         // Two operations may count as one: the count only sets a rhythm.
         let issued = self.issued.load(Relaxed).wrapping_add(1);
@@ -131,17 +133,24 @@ impl Issuer {
     }
 
     #[cold]
-    fn retry(&self, pe: usize, mut result: isize, call: &dyn Fn() -> isize) {
+    fn retry(&self, pe: usize, request: Option<NonNull<WorkRequest>>, mut result: isize, call: &dyn Fn() -> isize) {
         const REASON: &str = "nothing comes back from it, and nothing can be sent";
 
         let shared = self.shared();
         let peer = shared.peer(pe);
         let number = peer.queue.enter();
         let mut completed = peer.completed.load(Relaxed);
-        let mut retry = Retry::new(shared, pe, REASON);
+        let mut retry = Retry::new(shared, Some(pe), REASON);
         while result != 0 && !shared.shutdown.is_requested() {
             if result != NO_ROOM {
-                shared.peer_failed(pe, &shared.endpoint.library.strerror(result));
+                shared.peer_failed(Some(pe), &shared.endpoint.library.strerror(result));
+            }
+            if !peer.condition.is_well() {
+                // Others that wait for room see the same.
+                if let Some(request) = request {
+                    self.completions.keep(request);
+                }
+                return;
             }
             if self.completions.poll() > 0 {
                 retry.completed();
@@ -169,7 +178,7 @@ impl Issuer {
         let injected = Injected { pe, awaited: false };
         let to = libfabric::fi_rma_iov { addr: iov.address, len, key: iov.key };
         // SAFETY: the caller promises that `from` is readable for `len` bytes.
-        self.submit(pe, || unsafe { endpoint.inject(peer, injected, to, from.cast()) });
+        self.submit(pe, None, || unsafe { endpoint.inject(peer, injected, to, from.cast()) });
     }
 
     /// Issues an operation between local memory and all pieces of `iovs`, which are one after the
@@ -188,7 +197,7 @@ impl Issuer {
     ) {
         let (ep, peer) = (self.completions.endpoint.ep, self.address(pe));
         let context = WorkRequest::context(request);
-        let LocalBuffer { base, mut desc, guard } = local;
+        let LocalBuffer { base, desc, guard } = local;
         // SAFETY: this thread alone has the request until the operation begins. The caller promises
         // that the local memory is as long as `iovs`, which `call` passes on to libfabric.
         unsafe {
@@ -197,31 +206,84 @@ impl Issuer {
                 && direction == Direction::Read
             {
                 let base = base.cast();
-                return self.submit(pe, || libfabric::fi_read(ep, base, len, desc, peer, addr, key, context));
+                return self
+                    .submit(pe, Some(request), || libfabric::fi_read(ep, base, len, desc, peer, addr, key, context));
             }
             let iov = libc::iovec { iov_base: base.cast(), iov_len: iovs.bytes() };
-            let message = libfabric::fi_msg_rma {
-                msg_iov: &raw const iov,
-                desc: &raw mut desc,
-                iov_count: 1,
-                addr: peer,
-                rma_iov: iovs.as_slice().as_ptr(),
-                rma_iov_count: iovs.as_slice().len(),
-                context,
-                data: 0,
-            };
-            let message = &raw const message;
-            // Without rxm, tcp heeds these flags alone, not those of the endpoint.
-            let flags = libfabric::FI_COMPLETION
-                | match direction {
-                    Direction::Write => libfabric::FI_DELIVERY_COMPLETE,
-                    Direction::WriteLocal => libfabric::FI_INJECT_COMPLETE,
-                    Direction::Read => 0,
-                };
-            self.submit(pe, || match direction {
-                Direction::Read => libfabric::fi_readmsg(ep, message, flags.into()),
-                _ => libfabric::fi_writemsg(ep, message, flags.into()),
-            });
+            self.submit(pe, Some(request), || message(ep, peer, direction, (iov, desc), iovs, context));
+        }
+    }
+
+    /// Writes bytes that may be changed on return, unless there is no room.
+    ///
+    /// # Safety
+    /// The source is readable for `len` bytes, [`LONGEST`](WriteCoalescer::LONGEST) and the iov's length at most.
+    pub(crate) unsafe fn try_write(
+        &self,
+        pe: usize,
+        counter: CompletionCounter,
+        iov: RmaIov,
+        from: *const u8,
+        len: usize,
+    ) -> bool {
+        let (ep, peer) = (self.completions.endpoint.ep, self.address(pe));
+        let request = self.completions.request(pe, counter);
+        let LocalBuffer { base, desc, .. } = WorkRequest::inline(request);
+        let (local, iovs) = (libc::iovec { iov_base: base.cast(), iov_len: len }, IovList::new(iov, len));
+        let (context, direction) = (WorkRequest::context(request), Direction::Write);
+        // SAFETY: the request has room, and lives until the operation is complete; the caller promises that the source
+        // is readable.
+        let result = unsafe {
+            ptr::copy_nonoverlapping(from, base, len);
+            let call = || message(ep, peer, direction, (local, desc), &iovs, context);
+            self.shared().shutdown.while_open(call)
+        };
+        if result != 0 {
+            self.completions.end(request, false);
+        }
+        if result != 0 && result != NO_ROOM {
+            self.shared().peer_failed(Some(pe), &self.shared().endpoint.library.strerror(result));
+        }
+        result == 0
+    }
+}
+
+/// Hands an operation of several pieces, or a write, to libfabric; returns its result.
+///
+/// # Safety
+/// As for [`Issuer::issue`].
+#[inline]
+unsafe fn message(
+    ep: *mut libfabric::fid_ep,
+    addr: libfabric::fi_addr_t,
+    direction: Direction,
+    (iov, mut desc): (libc::iovec, *mut c_void),
+    iovs: &IovList,
+    context: *mut c_void,
+) -> isize {
+    let message = libfabric::fi_msg_rma {
+        msg_iov: &raw const iov,
+        desc: &raw mut desc,
+        iov_count: 1,
+        addr,
+        rma_iov: iovs.as_slice().as_ptr(),
+        rma_iov_count: iovs.as_slice().len(),
+        context,
+        data: 0,
+    };
+    let message = &raw const message;
+    // Without rxm, tcp heeds these flags alone, not those of the endpoint.
+    let flags = libfabric::FI_COMPLETION
+        | match direction {
+            Direction::Write => libfabric::FI_DELIVERY_COMPLETE,
+            Direction::WriteLocal => libfabric::FI_INJECT_COMPLETE,
+            Direction::Read => 0,
+        };
+    // SAFETY: the caller's promise.
+    unsafe {
+        match direction {
+            Direction::Read => libfabric::fi_readmsg(ep, message, flags.into()),
+            _ => libfabric::fi_writemsg(ep, message, flags.into()),
         }
     }
 }

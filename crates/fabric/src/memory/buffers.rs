@@ -52,6 +52,7 @@ pub(crate) enum BufferGuard {
     Exposed(#[expect(dead_code, reason = "kept, not read")] Region),
     Bounce(#[expect(dead_code, reason = "kept, not read")] Slot<LocalRegistrar>),
     Registered(#[expect(dead_code, reason = "kept, not read")] RegionRef<Region>),
+    Owned(#[expect(dead_code, reason = "kept, not read")] Box<[u8]>),
 }
 
 /// Local memory of an operation, and what keeps it registered.
@@ -65,6 +66,12 @@ impl LocalBuffer {
     /// Memory that stays registered, or needs no registration.
     pub(crate) fn registered(base: *mut u8, desc: *mut c_void) -> LocalBuffer {
         LocalBuffer { base, desc, guard: BufferGuard::Nothing }
+    }
+
+    /// Memory of its own, which is not registered.
+    pub(crate) fn owned(len: usize) -> LocalBuffer {
+        let mut room = vec![0; len].into_boxed_slice();
+        LocalBuffer { base: room.as_mut_ptr(), desc: ptr::null_mut(), guard: BufferGuard::Owned(room) }
     }
 }
 

@@ -6,7 +6,9 @@ mod thread;
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::time::Duration;
 
+use crate::am::Flush;
 use crate::batches::Batches;
 use crate::completion::{ContextCounters, Retry, Shared};
 use crate::endpoint::Endpoint;
@@ -204,6 +206,37 @@ impl Progress {
         n + served
     }
 
+    /// A PE is lost: what is under way to it counts as complete, or does once libfabric says that it has failed.
+    pub(crate) fn lose(&self, pe: usize) {
+        let shared = self.shared();
+        if !shared.lose(pe) {
+            return;
+        }
+        if let Some(am) = &self.completions().am {
+            am.messages.lose(pe);
+        }
+        self.each_queue(|queue| queue.drop_kept(pe));
+        shared.event_count.wake();
+    }
+
+    /// Completes what libfabric still has of PEs that are lost: for the progress thread, now and then.
+    fn abandon_lost(&self) {
+        /// Time for the failures of a process that has ended, which arrive at once, while polls read them.
+        const FAILURES: Duration = Duration::from_secs(1);
+
+        for pe in self.shared().losses.lost_for(FAILURES) {
+            self.each_queue(|queue| {
+                queue.poll_uncounted(Flush::Replies);
+                queue.abandon(pe);
+            });
+        }
+    }
+
+    fn each_queue(&self, f: impl Fn(&CompletionQueue)) {
+        f(self.completions());
+        self.others.opened().for_each(|issuer| f(&issuer.completions));
+    }
+
     /// A bounce buffer for an operation of this issuer to `pe`.
     pub(crate) fn bounce(&self, issuer: &Issuer, pe: usize) -> LocalBuffer {
         match self.shared().buffers.bounce() {
@@ -212,25 +245,21 @@ impl Progress {
         }
     }
 
-    /// Memory in place of a bounce buffer, for the operation that a thread has begun as the fabric was shut down.
-    fn unused_bounce(&self) -> LocalBuffer {
-        let room = vec![0u8; self.shared().buffers.bounce_len()];
-        LocalBuffer::registered(room.leak().as_mut_ptr(), std::ptr::null_mut())
-    }
-
     #[cold]
     fn wait_for_bounce(&self, issuer: &Issuer, pe: usize) -> LocalBuffer {
         const REASON: &str = "no operation completes, and all buffers are in use";
 
         let shared = self.shared();
-        let mut retry = Retry::new(shared, pe, REASON);
+        let mut retry = Retry::new(shared, None, REASON);
         loop {
             let completed = self.poll_waiting(Polled::Of(issuer)) > 0;
             if let Some(buffer) = shared.buffers.bounce() {
                 return buffer;
             }
-            if shared.shutdown.is_done() {
-                return self.unused_bounce();
+            // libfabric does not get the operation; or operations to a lost PE keep buffers.
+            let is_spared = !shared.buffers.must_register() && shared.losses.any();
+            if shared.shutdown.is_done() || shared.is_lost(pe) || is_spared {
+                return LocalBuffer::owned(shared.buffers.bounce_len());
             }
             if completed {
                 retry.progressed();

@@ -60,20 +60,21 @@ impl Drop for ProgressThread {
 fn run(progress: &Progress) {
     let (shared, completions) = (progress.shared(), progress.completions());
     let (event_count, endpoint, events) = (&shared.event_count, &shared.endpoint, &shared.events);
+    let ticks = &shared.ticks;
+    ticks.begin();
     let tick = shared.config.tick;
     let notified = endpoint.notifies_writes();
     let mut polls = event_count.polls();
     let mut sleeps = Sleeps::new();
-    let mut ticked = Instant::now();
     let mut idle = SLEEPS.0;
     let mut woken = false;
     let mut yielded: Option<Instant> = None;
     let mut served = PollCounts::default();
     while !event_count.stopped() && !shared.shutdown.is_done() {
-        if ticked.elapsed() >= tick {
-            ticked = Instant::now();
+        if ticks.elapsed() >= tick {
             shared.buffers.sweep();
-            events.tick();
+            shared.tick();
+            progress.abandon_lost();
         }
         let now = event_count.polls();
         if now != polls && !event_count.has_waiters() {
@@ -100,7 +101,7 @@ fn run(progress: &Progress) {
         let limit = if woken { POLLS_WOKEN } else { POLLS_IDLE };
         let mut in_vain = 0;
         // Not for ever, whatever comes: the tick shows other nodes that this one is alive.
-        while in_vain < limit && event_count.polls() == polls && ticked.elapsed() < tick {
+        while in_vain < limit && event_count.polls() == polls && ticks.elapsed() < tick {
             match completions.poll_uncounted(Flush::All) {
                 0 => in_vain += 1,
                 n => {

@@ -144,7 +144,7 @@ impl Rma {
         let (Missing::Key { chunk }, Some(table)) = (missing, peer.key_table) else {
             let Remote { segment, offset, .. } = at;
             let reason = format!("it shares no byte {offset} of segment {segment}");
-            shared.peer_failed(at.pe, &reason);
+            shared.peer_failed(Some(at.pe), &reason);
             return NOWHERE;
         };
         let entry = RmaIov {
@@ -170,9 +170,9 @@ impl Rma {
             }
             if begin.elapsed() > shared.config.peer_timeout {
                 let reason = "it has not registered the memory that is accessed";
-                shared.peer_failed(at.pe, reason);
+                shared.peer_failed(Some(at.pe), reason);
             }
-            if shared.shutdown.is_requested() {
+            if shared.shutdown.is_requested() || !peer.condition.is_well() {
                 return NOWHERE;
             }
             std::thread::sleep(Duration::from_millis(1));
