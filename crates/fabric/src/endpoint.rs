@@ -7,6 +7,8 @@ use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use bytemuck::Zeroable;
+
 use crate::Error;
 use crate::discovery::{self, Info};
 use crate::libfabric::{self, Library};
@@ -54,22 +56,28 @@ pub struct SendContext(pub usize);
 
 /// Buffers to receive messages into at most, and to send them from.
 pub(crate) const BUFFERS: usize = 64;
+/// Messages that libfabric sends at most: those in buffers, and those to lost PEs, which it may keep for ever.
+pub(crate) const SENDS: usize = 512;
 
 /// The contexts of messages, those of received ones first: memory that a provider which asks for it (`FI_CONTEXT`) uses
 /// while a message is under way.
-struct MessageContexts(Box<[UnsafeCell<libfabric::fi_context2>]>);
+struct MessageContexts(Box<[MessageContext]>);
+
+/// As large as the provider's structure, and aligned as pointers are.
+#[derive(Zeroable)]
+#[repr(C)]
+struct MessageContext(UnsafeCell<[usize; size_of::<libfabric::fi_context2>() / size_of::<usize>()]>);
 
 impl Default for MessageContexts {
     fn default() -> Self {
-        // SAFETY: pointers that the provider alone uses, after it has set them.
-        let new = |_| UnsafeCell::new(unsafe { std::mem::zeroed() });
-        Self((0..2 * BUFFERS).map(new).collect())
+        // Pages are there once they are used.
+        Self(bytemuck::allocation::zeroed_slice_box(BUFFERS + SENDS))
     }
 }
 
 impl MessageContexts {
     fn at(&self, number: usize) -> *mut c_void {
-        self.0[number].get().cast()
+        self.0[number].0.get().cast()
     }
 
     /// The number of a context, if it is one of these.
@@ -478,11 +486,11 @@ mod tests {
     #[test]
     fn contexts_of_messages_are_memory_of_their_own() {
         let contexts = MessageContexts::default();
-        let all = || (0..2 * BUFFERS).map(|number| contexts.at(number));
+        let all = || (0..BUFFERS + SENDS).map(|number| contexts.at(number));
         // SAFETY: no provider uses it.
         all().for_each(|context| unsafe { context.write_bytes(0xff, size_of::<libfabric::fi_context2>()) });
-        assert!(all().map(|context| contexts.number(context)).eq((0..2 * BUFFERS).map(Some)));
-        let beyond = contexts.at(2 * BUFFERS - 1).wrapping_add(size_of::<libfabric::fi_context2>());
+        assert!(all().map(|context| contexts.number(context)).eq((0..BUFFERS + SENDS).map(Some)));
+        let beyond = contexts.at(BUFFERS + SENDS - 1).wrapping_add(size_of::<libfabric::fi_context2>());
         assert_eq!([ptr::null_mut(), beyond].map(|context| contexts.number(context)), [None; 2]);
     }
 }

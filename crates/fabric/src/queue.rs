@@ -182,7 +182,8 @@ impl CompletionQueue {
             return;
         }
         if let (Some(sent), Some(am)) = (self.endpoint.sent(context), &self.am) {
-            return am.sends.give_back(sent);
+            am.sends.give_back(sent);
+            return;
         }
         let Some(request) = NonNull::new(context.cast::<WorkRequest>()) else {
             return;
@@ -211,11 +212,7 @@ impl CompletionQueue {
             return;
         }
         let sent = self.endpoint.sent(failure.context).zip(self.am.as_ref());
-        let sent = sent.map(|(sent, am)| {
-            let target = am.sends.target(sent);
-            am.sends.give_back(sent);
-            target
-        });
+        let sent = sent.and_then(|(sent, am)| am.sends.give_back(sent));
         let mut request = None;
         let pe = if let Some(injected) = Injected::of(failure.context).or(sent) {
             if !injected.awaited {
@@ -269,5 +266,8 @@ impl CompletionQueue {
     /// Completes what libfabric may keep for ever, to a PE that was lost a while ago.
     pub(crate) fn abandon(&self, pe: usize) {
         self.requests.abandon(pe);
+        if let Some(am) = &self.am {
+            am.sends.abandon(pe);
+        }
     }
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use bytemuck::Zeroable;
 
 use crate::encoding::message::{LONG, LONGEST};
-use crate::endpoint::{BUFFERS, Endpoint, Injected, Received, SendContext};
+use crate::endpoint::{BUFFERS, Endpoint, Injected, Received, SENDS, SendContext};
 use crate::lock::lock;
 use crate::memory::Region;
 use crate::{Error, libfabric};
@@ -161,15 +161,31 @@ pub(crate) struct SendBuffers {
 /// Messages that libfabric sends.
 struct Slots {
     free: Vec<usize>,
-    /// Whom each goes to.
-    targets: [Injected; BUFFERS],
-    /// Each message, or what was left of one that has been sent. Not used with `buffers`.
-    messages: [Vec<u8>; BUFFERS],
+    all: Vec<Slot>,
+}
+
+struct Slot {
+    /// Whom the message goes to. None: it has been sent.
+    to: Option<Injected>,
+    /// Another slot is used in its place, since libfabric may never send this one.
+    is_abandoned: bool,
+    /// The message, or what was left of one that has been sent. Not used with `buffers`.
+    message: Vec<u8>,
+}
+
+impl Slots {
+    /// So many more.
+    fn grow(&mut self, n: usize) {
+        let first = self.all.len();
+        self.all.extend((0..n).map(|_| Slot { to: None, is_abandoned: false, message: Vec::new() }));
+        self.free.extend(first..first + n);
+    }
 }
 
 impl SendBuffers {
     pub(super) fn new(endpoint: &Endpoint, inject: usize) -> Result<SendBuffers, Error> {
-        let empty = Injected { pe: 0, awaited: false };
+        let mut slots = Slots { free: Vec::new(), all: Vec::new() };
+        slots.grow(BUFFERS);
         let buffers = match endpoint.registers {
             true => Buffers::new(BUFFERS, LONGEST),
             false => Buffers::default(),
@@ -177,11 +193,7 @@ impl SendBuffers {
         Ok(SendBuffers {
             region: buffers.register(endpoint, libfabric::FI_SEND)?,
             buffers,
-            slots: Mutex::new(Slots {
-                free: (0..BUFFERS).collect(),
-                targets: [empty; BUFFERS],
-                messages: [const { Vec::new() }; BUFFERS],
-            }),
+            slots: Mutex::new(slots),
             inject,
         })
     }
@@ -196,12 +208,12 @@ impl SendBuffers {
     pub(super) fn take(&self, to: Injected, message: &mut Vec<u8>) -> Option<(SendContext, &[u8])> {
         let mut slots = lock(&self.slots);
         let index = slots.free.pop()?;
-        slots.targets[index] = to;
+        slots.all[index].to = Some(to);
         let len = message.len();
         let from = match self.buffers.at(index) {
             None => {
-                std::mem::swap(&mut slots.messages[index], message);
-                slots.messages[index].as_ptr()
+                std::mem::swap(&mut slots.all[index].message, message);
+                slots.all[index].message.as_ptr()
             }
             Some(to) => {
                 assert!(len <= self.buffers.len, "a message of {len} bytes");
@@ -219,19 +231,31 @@ impl SendBuffers {
     pub(super) fn take_back(&self, SendContext(index): SendContext, message: &mut Vec<u8>) {
         let mut slots = lock(&self.slots);
         if self.buffers.n() == 0 {
-            std::mem::swap(&mut slots.messages[index], message);
+            std::mem::swap(&mut slots.all[index].message, message);
         }
+        slots.all[index].to = None;
         slots.free.push(index);
     }
 
-    /// Whom the message goes to.
-    pub(crate) fn target(&self, SendContext(index): SendContext) -> Injected {
-        lock(&self.slots).targets[index]
+    /// The message has been sent, or has failed: whom it went to.
+    pub(crate) fn give_back(&self, SendContext(index): SendContext) -> Option<Injected> {
+        let mut slots = lock(&self.slots);
+        slots.free.push(index);
+        slots.all[index].is_abandoned = false;
+        slots.all[index].to.take()
     }
 
-    /// The message has been sent.
-    pub(crate) fn give_back(&self, SendContext(index): SendContext) {
-        lock(&self.slots).free.push(index);
+    /// Messages to a PE that was lost a while ago take no slots from others.
+    pub(crate) fn abandon(&self, pe: usize) {
+        if self.buffers.n() > 0 {
+            return; // of devices, which give up a peer by themselves
+        }
+        let mut slots = lock(&self.slots);
+        let room = SENDS - slots.all.len();
+        let is_to_it = |slot: &&mut Slot| slot.to.is_some_and(|to| to.pe == pe) && !slot.is_abandoned;
+        let abandoned = slots.all.iter_mut().filter(is_to_it).take(room);
+        let n = abandoned.map(|slot| slot.is_abandoned = true).count();
+        slots.grow(n);
     }
 }
 

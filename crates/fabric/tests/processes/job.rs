@@ -1,10 +1,9 @@
 //! Starting the PEs of a case, and what they find when they start.
 
-use std::cell::RefCell;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 use ferroshmem_fabric::{Aggregate, Config, Context, Events, Fabric, Remote};
@@ -33,6 +32,10 @@ pub(crate) struct Case {
     pub endpoints: usize,
     /// PEs go on when another has failed.
     pub survives: bool,
+    /// PEs are told of those that have ended, or that say that they stop, and go on.
+    pub loses: bool,
+    /// How often it is run.
+    pub repeats: usize,
     pub run: fn(&Job),
     /// Exit status that each PE should have; None: killed by a signal.
     pub ends: fn(usize) -> Option<i32>,
@@ -50,6 +53,8 @@ impl Case {
             aggregate: None,
             endpoints: 0,
             survives: false,
+            loses: false,
+            repeats: 1,
             run,
             ends: |_| Some(0),
         }
@@ -83,11 +88,19 @@ pub(crate) struct Job {
     pub context: Context,
     pub heap: *mut u8,
     pub counts: Arc<Counts>,
-    lines: RefCell<std::io::Lines<std::io::StdinLock<'static>>>,
+    /// Which run of the case it is.
+    pub seed: u64,
+    lines: mpsc::Receiver<String>,
+    /// PEs that are gone, as the parent says.
+    pub gone: Mutex<mpsc::Receiver<usize>>,
 }
 
 // SAFETY: cases use the lines from one thread alone; the heap is shared memory.
 unsafe impl Sync for Job {}
+
+/// What the parent says of a PE that is gone; what a PE says that is about to stop.
+const GONE: &str = "gone ";
+pub(crate) const STOPS: &str = "stops";
 
 #[derive(Default)]
 pub(crate) struct Counts {
@@ -95,6 +108,8 @@ pub(crate) struct Counts {
     pub ticks: AtomicUsize,
     /// Failures of PEs that this one survives.
     pub failures: AtomicUsize,
+    /// Records that have come, by PE.
+    pub records: [AtomicU64; 8],
     survives: bool,
 }
 
@@ -110,6 +125,12 @@ impl Events for Counts {
 
     fn memory_changed(&self) {
         self.changes.fetch_add(1, Relaxed);
+    }
+
+    /// Each has its number.
+    fn record_arrived(&self, pe: usize, record: &[u8]) -> bool {
+        let number = self.records[pe].fetch_add(1, AcqRel);
+        record.first_chunk().is_some_and(|first| u64::from_ne_bytes(*first) == number)
     }
 
     fn tick(&self) {
@@ -185,9 +206,8 @@ impl Job {
     /// Sends a line by way of the parent to all PEs, which all do so; returns them by PE.
     pub(crate) fn exchange(&self, line: &str) -> Vec<String> {
         println!("{line}");
-        let mut lines = self.lines.borrow_mut();
-        let mut read = || lines.next().expect("the parent's line").expect("a line");
-        (0..self.n).map(|_| read()).collect()
+        let read = |_| self.lines.recv().expect("the parent's line");
+        (0..self.n).map(read).collect()
     }
 
     pub(crate) fn barrier(&self) {
@@ -230,6 +250,7 @@ pub(crate) fn take_part(case: &Case) {
     };
     let address = fabric.address();
     assert!(address.len() < 1024);
+    let (lines, gone) = read_lines();
     let mut job = Job {
         pe,
         n,
@@ -239,7 +260,9 @@ pub(crate) fn take_part(case: &Case) {
         context: Context::default(),
         heap,
         counts,
-        lines: RefCell::new(std::io::stdin().lines()),
+        seed: number("FABRIC_TEST_RUN") as u64,
+        lines,
+        gone: Mutex::new(gone),
     };
     job.context = job.new_context(0);
     let hex: String = address.iter().map(|b| format!("{b:02x}")).collect();
@@ -251,6 +274,20 @@ pub(crate) fn take_part(case: &Case) {
     (case.run)(&job);
     job.fabric.quiet(&job.context);
     job.barrier();
+}
+
+/// What the parent says.
+fn read_lines() -> (mpsc::Receiver<String>, mpsc::Receiver<usize>) {
+    let ((to_lines, lines), (to_gone, gone)) = (mpsc::channel(), mpsc::channel());
+    std::thread::spawn(move || {
+        for line in std::io::stdin().lines().map_while(Result::ok) {
+            let _ = match line.strip_prefix(GONE) {
+                Some(pe) => to_gone.send(pe.parse().unwrap()).is_ok(),
+                None => to_lines.send(line).is_ok(),
+            };
+        }
+    });
+    (lines, gone)
 }
 
 fn unhex(line: &str) -> Vec<u8> {
@@ -278,6 +315,13 @@ fn map(len: usize) -> *mut u8 {
 
 /// The parent's part: passes lines on until all have ended.
 pub(crate) fn run(case: &Case) -> Result<(), Failed> {
+    for number in 0..case.repeats {
+        run_once(case, number).map_err(|failed| format!("run {number}: {}", failed.message().unwrap_or_default()))?;
+    }
+    Ok(())
+}
+
+fn run_once(case: &Case, number: usize) -> Result<(), Failed> {
     let program = std::env::current_exe()?;
     let mut children = Vec::new();
     let (lines, inbox) = mpsc::channel();
@@ -285,6 +329,7 @@ pub(crate) fn run(case: &Case) -> Result<(), Failed> {
         let mut child = Command::new(&program)
             .env("FABRIC_TEST_CASE", case.name)
             .env("FABRIC_TEST_PE", pe.to_string())
+            .env("FABRIC_TEST_RUN", number.to_string())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()?;
@@ -295,9 +340,10 @@ pub(crate) fn run(case: &Case) -> Result<(), Failed> {
     }
     drop(lines);
     let mut inputs: Vec<Option<ChildStdin>> = children.iter_mut().map(|child| child.stdin.take()).collect();
-    let outcome = serve(case.n, &inbox, &mut inputs);
-    if outcome.is_err() {
-        for child in &mut children {
+    let outcome = serve(case, &inbox, &mut inputs);
+    for (pe, child) in children.iter_mut().enumerate() {
+        // Those that have stopped end so, too.
+        if outcome.is_err() || case.loses && (case.ends)(pe).is_none() {
             child.kill()?;
         }
     }
@@ -312,36 +358,53 @@ pub(crate) fn run(case: &Case) -> Result<(), Failed> {
     Ok(())
 }
 
-fn relay(pe: usize, out: ChildStdout, lines: &mpsc::Sender<(usize, String)>) {
-    for line in BufReader::new(out).lines() {
-        let Ok(line) = line else { return };
-        if lines.send((pe, line)).is_err() {
+fn relay(pe: usize, out: ChildStdout, lines: &mpsc::Sender<(usize, Option<String>)>) {
+    for line in BufReader::new(out).lines().map_while(Result::ok) {
+        if lines.send((pe, Some(line))).is_err() {
             return;
         }
     }
+    let _ = lines.send((pe, None));
 }
 
 /// Collects a line of each and sends all to all, until there are no more.
-fn serve(n: usize, inbox: &mpsc::Receiver<(usize, String)>, inputs: &mut [Option<ChildStdin>]) -> Result<(), Failed> {
+fn serve(
+    case: &Case,
+    inbox: &mpsc::Receiver<(usize, Option<String>)>,
+    inputs: &mut [Option<ChildStdin>],
+) -> Result<(), Failed> {
     let end = std::time::Instant::now() + LIMIT;
-    let mut waiting: Vec<Option<String>> = vec![None; n];
+    let mut waiting: Vec<Option<String>> = vec![None; case.n];
+    let mut gone = vec![false; case.n];
     loop {
         let left = end.saturating_duration_since(std::time::Instant::now());
         match inbox.recv_timeout(left) {
-            Ok((pe, line)) => waiting[pe] = Some(line),
+            Ok((pe, line)) if case.loses && line.as_deref().is_none_or(|line| line == STOPS) => {
+                gone[pe] = true;
+                tell(inputs, &format!("{GONE}{pe}\n"));
+            }
+            Ok((pe, Some(line))) => waiting[pe] = Some(line),
+            Ok((_, None)) => {}
             Err(mpsc::RecvTimeoutError::Disconnected) => return Ok(()),
             Err(mpsc::RecvTimeoutError::Timeout) => {
                 return Err(format!("not done after {LIMIT:?}").into());
             }
         }
-        if waiting.iter().all(Option::is_some) {
-            let all: String = waiting.iter().flatten().map(|l| format!("{l}\n")).collect();
-            waiting.fill(None);
-            for input in inputs.iter_mut().flatten() {
-                // One that has ended takes no more.
-                let _ = input.write_all(all.as_bytes());
-            }
+        if gone.iter().all(|gone| *gone) {
+            return Ok(());
         }
+        if waiting.iter().zip(&gone).all(|(line, gone)| line.is_some() || *gone) {
+            let all: String = waiting.iter().map(|l| format!("{}\n", l.as_deref().unwrap_or("-"))).collect();
+            waiting.fill(None);
+            tell(inputs, &all);
+        }
+    }
+}
+
+fn tell(inputs: &mut [Option<ChildStdin>], text: &str) {
+    for input in inputs.iter_mut().flatten() {
+        // One that has ended takes no more.
+        let _ = input.write_all(text.as_bytes());
     }
 }
 

@@ -12,6 +12,7 @@ mod exposure;
 mod exposures;
 mod failures;
 mod job;
+mod losses;
 mod order;
 mod progress;
 mod transfers;
@@ -36,6 +37,7 @@ fn cases() -> Vec<Case> {
         active_messages::cases(),
         aggregation::cases(),
         failures::cases(),
+        losses::cases(),
         exposure::cases(),
         exposures::cases(),
     ]
