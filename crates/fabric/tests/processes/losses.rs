@@ -100,7 +100,9 @@ fn stopped_with_all_buffers(job: &Job) {
         let gone = job.gone.lock().unwrap();
         let gone: Vec<usize> = gone.iter().take(stopped.len()).collect();
         thread::sleep(Duration::from_secs(1));
-        gone.into_iter().for_each(|pe| job.fabric.lose(pe));
+        for pe in gone {
+            job.fabric.lose(pe);
+        }
     });
     job.barrier();
     let other = 6 - job.pe;
