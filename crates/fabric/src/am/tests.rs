@@ -11,6 +11,7 @@ use crate::encoding::message::HEADER;
 use crate::encoding::request::Request;
 
 mod gathering;
+mod losing;
 mod memory;
 mod world;
 

@@ -32,6 +32,11 @@ pub(super) struct World {
     room: usize,
     /// There is no room at times.
     refuses: bool,
+    /// Writes into slots are taken, and go nowhere.
+    pub(super) has_slots: bool,
+    dead: RefCell<Vec<usize>>,
+    /// A PE, and another that it has lost.
+    lost: RefCell<Vec<(usize, usize)>>,
     /// Messages so far, and most of them that were under way to one PE.
     pub(super) n: Cell<usize>,
     pub(super) most: Cell<usize>,
@@ -57,6 +62,9 @@ impl World {
             records: RefCell::default(),
             room,
             refuses: true,
+            has_slots: false,
+            dead: RefCell::default(),
+            lost: RefCell::default(),
             n: Cell::new(0),
             most: Cell::new(0),
         }
@@ -65,6 +73,32 @@ impl World {
     /// Of two PEs, with room at all times.
     pub(super) fn roomy() -> World {
         World { refuses: false, ..World::new(2, 1, usize::MAX) }
+    }
+
+    /// A PE ends: what is under way to it is gone, what comes from it arrives in part.
+    pub(super) fn kill(&self, pe: usize) {
+        if self.is_dead(pe) {
+            return;
+        }
+        self.dead.borrow_mut().push(pe);
+        let mut wires = self.wires.borrow_mut();
+        for ((from, to), queue) in wires.iter_mut() {
+            if *from == pe {
+                queue.truncate(self.below(queue.len() + 1));
+            }
+            if *to == pe {
+                queue.clear();
+            }
+        }
+        wires.retain(|(_, queue)| !queue.is_empty());
+    }
+
+    pub(super) fn is_dead(&self, pe: usize) -> bool {
+        self.dead.borrow().contains(&pe)
+    }
+
+    pub(super) fn is_lost(&self, me: usize, pe: usize) -> bool {
+        self.lost.borrow().contains(&(me, pe))
     }
 
     /// Takes a message out of a wire: at times the second, as if two threads had received it and its
@@ -88,7 +122,10 @@ impl World {
 
 impl Network for Endpoint<'_> {
     fn send(&self, pe: usize, message: &mut Vec<u8>, _: bool) -> Result<bool, Reason> {
-        if self.world.refuses && self.world.below(5) == 0 {
+        if self.world.is_lost(self.me, pe) {
+            return Ok(true);
+        }
+        if self.world.is_dead(pe) || self.world.refuses && self.world.below(5) == 0 {
             return Ok(false);
         }
         let mut wires = self.world.wires.borrow_mut();
@@ -111,7 +148,7 @@ impl Network for Endpoint<'_> {
     }
 
     fn write(&self, _: usize, _: usize, _: &TaggedMessage, _: bool) -> Result<bool, Reason> {
-        Ok(false)
+        Ok(self.world.has_slots)
     }
 
     fn address(&self, segment: usize, offset: usize, len: usize) -> Option<*mut u8> {
@@ -169,11 +206,17 @@ impl<'a> Job<'a> {
         if let Some((to, message)) = self.world.deliver() {
             self.pes[to].receive(&self.endpoint(to), &message)?;
         }
-        for (me, pe) in self.pes.iter().enumerate() {
+        for (me, pe) in self.pes.iter().enumerate().filter(|(me, _)| !self.world.is_dead(*me)) {
             let flush = [Flush::All, Flush::Prompt, Flush::Replies][self.world.below(3)];
             pe.flush(&self.endpoint(me), flush)?;
         }
         Ok(())
+    }
+
+    /// A PE loses another.
+    pub(super) fn lose(&self, me: usize, pe: usize) {
+        self.world.lost.borrow_mut().push((me, pe));
+        self.pes[me].lose(pe);
     }
 
     /// Requests something, polling until there is room.
