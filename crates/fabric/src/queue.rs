@@ -265,7 +265,7 @@ impl CompletionQueue {
 
     /// Completes what libfabric may keep for ever, to a PE that was lost a while ago.
     pub(crate) fn abandon(&self, pe: usize) {
-        self.requests.abandon(pe);
+        self.shared.buffers.lose_bounce(self.requests.abandon(pe));
         if let Some(am) = &self.am {
             am.sends.abandon(pe);
         }

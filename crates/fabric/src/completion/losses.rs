@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
 use std::time::{Duration, Instant};
 
 use super::shared::Shared;
+use crate::Config;
 use crate::lock::lock;
 
 /// What is known of a peer.
@@ -39,6 +40,8 @@ struct Suspicion {
     /// None: libfabric does not say which.
     pe: Option<usize>,
     since: Instant,
+    /// Ticks that are to pass: this process may have been stopped, and the owner with it.
+    ticks: u32,
     reason: String,
 }
 
@@ -55,6 +58,34 @@ struct All {
     lost: Vec<(usize, Instant)>,
 }
 
+impl All {
+    /// A failure, of a PE whose first one it is, or of any, which is to be explained within so much time.
+    fn suspect(&mut self, pe: Option<usize>, reason: &str, time: Duration, ticks: u32) {
+        let is_recent = |(_, since): &(usize, Instant)| since.elapsed() <= time;
+        let is_nameless = |one: &Suspicion| one.pe.is_none();
+        if pe.is_none() && (self.lost.iter().any(is_recent) || self.suspicions.iter().any(is_nameless)) {
+            return;
+        }
+        self.suspicions.push(Suspicion { pe, since: Instant::now(), ticks, reason: reason.to_owned() });
+    }
+
+    /// The loss of a PE explains its failures, and those of which libfabric did not say the PE.
+    fn lose(&mut self, pe: usize) {
+        self.lost.push((pe, Instant::now()));
+        self.suspicions.retain(|one| one.pe.is_some_and(|suspect| suspect != pe));
+    }
+
+    /// A failure that was not explained in time. Once for each tick.
+    fn tick(&mut self, time: Duration) -> Option<Suspicion> {
+        for one in &mut self.suspicions {
+            one.ticks = one.ticks.saturating_sub(1);
+        }
+        let is_late = |one: &Suspicion| one.ticks == 0 && one.since.elapsed() >= time;
+        let at = self.suspicions.iter().position(is_late)?;
+        Some(self.suspicions.swap_remove(at))
+    }
+}
+
 impl Losses {
     /// Failures make suspects.
     pub(crate) fn tolerate(&self) {
@@ -64,11 +95,6 @@ impl Losses {
     #[inline]
     pub(crate) fn are_tolerated(&self) -> bool {
         self.tolerated.load(Relaxed)
-    }
-
-    /// Whether a PE is lost.
-    pub(crate) fn any(&self) -> bool {
-        self.are_tolerated() && !lock(&self.all).lost.is_empty()
     }
 
     /// PEs that were lost so long ago.
@@ -89,51 +115,82 @@ impl Shared {
     #[cold]
     #[inline(never)]
     pub(super) fn suspect(&self, pe: Option<usize>, reason: &str) {
-        let suspicion = |pe| Suspicion { pe, since: Instant::now(), reason: reason.to_owned() };
-        let mut all = lock(&self.losses.all);
         if let Some(pe) = pe {
             let Some(peer) = self.peers.get(pe).filter(|peer| peer.condition.raise(SUSPECT)) else {
                 return;
             };
             peer.queue.close();
-            all.suspicions.push(suspicion(Some(pe)));
-            drop(all);
-            return self.events.peer_suspected(pe, reason);
         }
-        let is_recent = |(_, since): &(usize, Instant)| since.elapsed() <= self.config.peer_timeout;
-        let is_explained = all.lost.iter().any(is_recent) || all.suspicions.iter().any(|one| one.pe.is_none());
-        if !is_explained {
-            all.suspicions.push(suspicion(None));
+        let Config { peer_timeout: time, tick, .. } = self.config;
+        let ticks = time.as_nanos() / tick.as_nanos().max(1) / 2;
+        let mut all = lock(&self.losses.all);
+        if pe.is_some_and(|pe| self.is_lost(pe)) {
+            return; // by another thread meanwhile
+        }
+        all.suspect(pe, reason, time, ticks.try_into().unwrap_or(u32::MAX));
+        drop(all);
+        if let Some(pe) = pe {
+            self.events.peer_suspected(pe, reason);
         }
     }
 
     /// A PE is lost; whether it was not before. What is under way to it is still to be completed.
     pub(crate) fn lose(&self, pe: usize) -> bool {
         self.losses.tolerate();
-        let mut all = lock(&self.losses.all);
         let Some(peer) = self.peers.get(pe).filter(|peer| peer.condition.raise(LOST)) else {
             return false;
         };
         peer.queue.close();
-        all.lost.push((pe, Instant::now()));
-        // It explains a failure of which libfabric did not say the PE.
-        all.suspicions.retain(|one| one.pe.is_some_and(|suspect| suspect != pe));
+        lock(&self.losses.all).lose(pe);
         true
     }
 
-    /// Reports suspects that were not lost in time.
+    /// Reports a suspect that was not lost in time. Once for each tick.
     pub(crate) fn report_suspects(&self) {
         if !self.losses.are_tolerated() {
             return;
         }
-        let late = {
-            let mut all = lock(&self.losses.all);
-            let is_late = |one: &Suspicion| one.since.elapsed() > self.config.peer_timeout;
-            let at = all.suspicions.iter().position(is_late);
-            at.map(|at| all.suspicions.swap_remove(at))
-        };
+        let late = lock(&self.losses.all).tick(self.config.peer_timeout);
         if let Some(Suspicion { pe, reason, .. }) = late {
             self.end_over(pe, &reason);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SOON: Duration = Duration::ZERO;
+    const LATE: Duration = Duration::from_secs(3600);
+
+    fn late(all: &mut All, time: Duration) -> Option<Option<usize>> {
+        all.tick(time).map(|one| one.pe)
+    }
+
+    #[test]
+    fn a_suspect_is_reported_if_it_is_not_lost_in_time() {
+        let mut all = All::default();
+        all.suspect(Some(1), "", LATE, 3);
+        all.suspect(Some(2), "", LATE, 3);
+        all.lose(1);
+        // Neither before its time, nor before the owner could say more.
+        assert_eq!([LATE, SOON, SOON].map(|time| late(&mut all, time)), [None, None, Some(Some(2))]);
+        assert_eq!(late(&mut all, SOON), None);
+    }
+
+    #[test]
+    fn a_failure_of_any_pe_is_explained_by_any_loss_near_it() {
+        let mut all = All::default();
+        all.suspect(None, "", LATE, 1);
+        all.suspect(None, "", LATE, 1);
+        all.suspect(Some(2), "", LATE, 1);
+        all.lose(1);
+        assert_eq!([0; 2].map(|_| late(&mut all, SOON)), [Some(Some(2)), None]);
+        // The loss was not long ago; it was.
+        all.suspect(None, "", LATE, 1);
+        assert_eq!(late(&mut all, SOON), None);
+        all.suspect(None, "", SOON, 1);
+        assert_eq!([0; 2].map(|_| late(&mut all, SOON)), [Some(None), None]);
     }
 }

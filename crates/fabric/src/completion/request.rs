@@ -230,9 +230,10 @@ impl WorkRequests {
         lock(&self.free).push(request);
     }
 
-    /// Ends what is under way to a PE, which libfabric may keep for ever: then it keeps the requests.
+    /// Ends what is under way to a PE, which libfabric may keep for ever: then it keeps the requests. How many.
     #[cold]
-    pub(crate) fn abandon(&self, pe: usize) {
+    pub(crate) fn abandon(&self, pe: usize) -> usize {
+        let mut n = 0;
         for (slab, _) in &*lock(&self.slabs) {
             for request in slab.iter().map(ptr::from_ref) {
                 // SAFETY: of a slab; no reference is made to anything but the word. Who sets it to the PE's number has
@@ -242,10 +243,12 @@ impl WorkRequests {
                     let ended = ending.compare_exchange(pe as u32 + 1, ABANDONED, AcqRel, Relaxed);
                     if let (Ok(_), Some(counter)) = (ended, (*request).counter) {
                         counter.end();
+                        n += 1;
                     }
                 }
             }
         }
+        n
     }
 
     #[cold]

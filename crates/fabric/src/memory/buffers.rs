@@ -129,6 +129,13 @@ impl Buffers {
         Some(LocalBuffer { base: slot.as_ptr(), desc: slot.region().desc(), guard: BufferGuard::Bounce(slot) })
     }
 
+    /// So many operations may never end, and keep what they have.
+    pub(crate) fn lose_bounce(&self, n: usize) {
+        if !self.must_register() {
+            self.pool.lose(n); // devices give up by themselves
+        }
+    }
+
     /// Length of a bounce buffer in bytes.
     pub(crate) fn bounce_len(&self) -> usize {
         self.pool.slot_len()

@@ -256,9 +256,8 @@ impl Progress {
             if let Some(buffer) = shared.buffers.bounce() {
                 return buffer;
             }
-            // libfabric does not get the operation; or operations to a lost PE keep buffers.
-            let is_spared = !shared.buffers.must_register() && shared.losses.any();
-            if shared.shutdown.is_done() || shared.is_lost(pe) || is_spared {
+            // libfabric does not get the operation.
+            if shared.shutdown.is_done() || shared.is_lost(pe) {
                 return LocalBuffer::owned(shared.buffers.bounce_len());
             }
             if completed {

@@ -20,6 +20,9 @@ pub struct Shape {
     pub slabs: usize,
 }
 
+/// How many times as many slabs there may be, in place of those that are never given back.
+const GROWTH: usize = 4;
+
 /// Slots of equal size in registered memory.
 ///
 /// What was given back last is handed out first, so that few transfers at a time stay in few,
@@ -32,7 +35,9 @@ struct Inner<R: Registrar> {
     slabs: Box<[OnceLock<Slab<R::Region>>]>,
     /// Slabs that have been begun; all of them when no more is to be tried.
     begun: AtomicUsize,
-    /// Has room for all slots, so that nothing is allocated while it is locked.
+    /// Slots that are never given back.
+    lost: AtomicUsize,
+    /// Has room for all slots but those in place of lost ones, so that nothing is allocated while it is locked.
     free: Mutex<Vec<usize>>,
 }
 
@@ -56,8 +61,9 @@ impl<R: Registrar> Pool<R> {
         let inner = Inner {
             registrar,
             shape,
-            slabs: (0..shape.slabs).map(|_| OnceLock::new()).collect(),
+            slabs: (0..shape.slabs * GROWTH).map(|_| OnceLock::new()).collect(),
             begun: AtomicUsize::new(1),
+            lost: AtomicUsize::new(0),
             free: Mutex::new(Vec::with_capacity(total.ok_or(io::ErrorKind::InvalidInput)?)),
         };
         inner.fill(0)?;
@@ -69,6 +75,11 @@ impl<R: Registrar> Pool<R> {
     pub fn take(&self) -> Option<Slot<R>> {
         let index = self.0.pop().or_else(|| self.0.grow())?;
         Some(Slot { pool: self.0.clone(), index })
+    }
+
+    /// So many slots may never be given back: others may be made in their place, as far as there is room for more.
+    pub fn lose(&self, n: usize) {
+        self.0.lost.fetch_add(n, Relaxed);
     }
 
     /// Bytes of a slot.
@@ -84,10 +95,12 @@ impl<R: Registrar> Inner<R> {
 
     #[cold]
     fn grow(&self) -> Option<usize> {
-        let next = |begun| (begun < self.shape.slabs).then_some(begun + 1);
+        let lost = self.lost.load(Relaxed).div_ceil(self.shape.slots);
+        let most = self.slabs.len().min(self.shape.slabs + lost);
+        let next = |begun| (begun < most).then_some(begun + 1);
         let slab = self.begun.fetch_update(Relaxed, Relaxed, next).ok()?;
         if self.fill(slab).is_err() {
-            self.begun.store(self.shape.slabs, Relaxed);
+            self.begun.store(self.slabs.len(), Relaxed);
         }
         self.pop()
     }

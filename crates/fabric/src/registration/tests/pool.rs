@@ -42,6 +42,18 @@ fn what_was_given_back_last_comes_first() {
 }
 
 #[test]
+fn others_are_made_in_place_of_slots_that_are_never_given_back() {
+    let pool = Pool::new(Fake::default(), SHAPE).unwrap();
+    let all = || std::iter::from_fn(|| pool.take()).collect::<Vec<_>>();
+    let lost = all();
+    assert_eq!(lost.len(), 24);
+    for (n, more) in [(1, 8), (7, 0), (8, 8), (1000, 56), (1, 0)] {
+        pool.lose(n);
+        assert_eq!(std::mem::ManuallyDrop::new(all()).len(), more, "{n} more are lost");
+    }
+}
+
+#[test]
 fn a_pool_that_cannot_grow_stays_as_it_is() {
     let fake = Fake::default();
     let pool = Pool::new(fake.clone(), SHAPE).unwrap();
