@@ -249,16 +249,16 @@ impl CompletionQueue {
     }
 
     /// Operations to a lost PE that are kept count as complete.
+    #[inline(never)]
     pub(crate) fn drop_kept(&self, pe: usize) {
         // SAFETY: as above.
         let is_to_it = |request: &NonNull<WorkRequest>| unsafe { (*request.as_ptr()).pe as usize == pe };
-        let dropped: Vec<_> = {
+        let take = || {
             let mut kept = lock(&self.kept);
-            let (dropped, others) = kept.drain(..).partition(is_to_it);
-            *kept = others;
-            dropped
+            let at = kept.iter().position(is_to_it)?;
+            Some(kept.swap_remove(at))
         };
-        for request in dropped {
+        while let Some(request) = take() {
             self.end(request, false);
         }
     }

@@ -97,11 +97,10 @@ impl Losses {
         self.tolerated.load(Relaxed)
     }
 
-    /// PEs that were lost so long ago.
-    pub(crate) fn lost_for(&self, time: Duration) -> Vec<usize> {
-        let all = lock(&self.all);
-        let is_old = |(_, since): &&(usize, Instant)| since.elapsed() >= time;
-        all.lost.iter().filter(is_old).map(|(pe, _)| *pe).collect()
+    /// The PE that was lost as number `i`, if that is so long ago.
+    pub(crate) fn lost_for(&self, time: Duration, i: usize) -> Option<usize> {
+        let (pe, since) = *lock(&self.all).lost.get(i)?;
+        (since.elapsed() >= time).then_some(pe)
     }
 }
 

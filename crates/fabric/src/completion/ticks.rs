@@ -1,9 +1,9 @@
 //! When the progress thread calls the owner.
 
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::*};
-use std::thread::{self, ThreadId};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering::*};
 use std::time::{Duration, Instant};
+
+use rustix::thread::gettid;
 
 use super::shared::Shared;
 
@@ -12,21 +12,21 @@ pub(crate) struct Ticks {
     base: Instant,
     /// Nanoseconds from the base.
     last: AtomicU64,
-    thread: OnceLock<ThreadId>,
+    thread: AtomicI32,
     within: AtomicBool,
 }
 
 impl Default for Ticks {
     fn default() -> Ticks {
         let (base, last) = (Instant::now(), AtomicU64::new(0));
-        Ticks { base, last, thread: OnceLock::new(), within: AtomicBool::new(false) }
+        Ticks { base, last, thread: AtomicI32::new(0), within: AtomicBool::new(false) }
     }
 }
 
 impl Ticks {
     /// This is the progress thread.
     pub(crate) fn begin(&self) {
-        let _ = self.thread.set(thread::current().id());
+        self.thread.store(gettid().as_raw_nonzero().get(), Relaxed);
     }
 
     /// Time since the last call.
@@ -50,7 +50,9 @@ impl Shared {
     /// The same, if it is time, of a thread that waits for room: this may be the progress thread, and what it waits for
     /// may be that the owner says that a PE is lost.
     pub(crate) fn tick_meanwhile(&self) {
-        if self.ticks.elapsed() >= self.config.tick && self.ticks.thread.get() == Some(&thread::current().id()) {
+        if self.ticks.elapsed() >= self.config.tick
+            && self.ticks.thread.load(Relaxed) == gettid().as_raw_nonzero().get()
+        {
             self.tick();
         }
     }

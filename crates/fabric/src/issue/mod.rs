@@ -116,10 +116,9 @@ impl Issuer {
         let shared = self.shared();
         // The progress thread is to leave the provider's lock, which is not a fair one.
         self.completions.count_poll();
-        let call = || shared.shutdown.while_open(&call);
         let mut result = NO_ROOM;
         if shared.peer(pe).queue.is_empty() {
-            result = call();
+            result = shared.shutdown.submit_while_open(&call);
         }
         if result != 0 {
             self.retry(pe, request, result, &call);
@@ -163,7 +162,7 @@ impl Issuer {
                 retry.progressed();
             }
             if peer.queue.is_first(number) {
-                result = call();
+                result = shared.shutdown.submit(call);
             }
         }
         peer.queue.leave();
@@ -236,7 +235,7 @@ impl Issuer {
         let result = unsafe {
             ptr::copy_nonoverlapping(from, base, len);
             let call = || message(ep, peer, direction, (local, desc), &iovs, context);
-            self.shared().shutdown.while_open(call)
+            self.shared().shutdown.submit(&call)
         };
         if result != 0 {
             self.completions.end(request, false);

@@ -224,7 +224,7 @@ impl Progress {
         /// Time for the failures of a process that has ended, which arrive at once, while polls read them.
         const FAILURES: Duration = Duration::from_secs(1);
 
-        for pe in self.shared().losses.lost_for(FAILURES) {
+        for pe in (0..).map_while(|i| self.shared().losses.lost_for(FAILURES, i)) {
             self.each_queue(|queue| {
                 queue.poll_uncounted(Flush::Replies);
                 queue.abandon(pe);
