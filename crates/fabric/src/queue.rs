@@ -195,6 +195,9 @@ impl CompletionQueue {
     pub(crate) fn end(&self, request: NonNull<WorkRequest>, succeeded: bool) {
         // SAFETY: contexts are work requests, and the operation of this one is complete.
         let (counter, pe) = unsafe { (WorkRequest::finish(request, succeeded), (*request.as_ptr()).pe) };
+        if counter.is_none() {
+            self.requests.after_abandoning();
+        }
         self.requests.give_back(request);
         self.in_use.fetch_sub(1, Relaxed);
         if let Some(peer) = self.shared.peers.get(pe as usize) {

@@ -164,20 +164,22 @@ impl WorkRequest {
     /// # Safety
     /// The operation is complete, or will never begin.
     pub(crate) unsafe fn finish(this: NonNull<WorkRequest>, succeeded: bool) -> Option<CompletionCounter> {
-        // SAFETY: the caller promises that the operation is complete, so that no other thread and
-        // not the provider uses the request.
-        let request = unsafe { &mut *this.as_ptr() };
-        let is_abandoned = request.ending.load(Relaxed) != 0 && request.ending.swap(0, AcqRel) == ABANDONED;
-        if let Some(copy_out) = request.copy_out.take()
-            && succeeded
-            && !is_abandoned
-        {
-            // SAFETY: the thread that began the operation promised that its memory is writable until
-            // the operation is complete; the buffer is still guarded.
-            unsafe { copy_out.copy() };
+        let request = this.as_ptr();
+        // SAFETY: the caller promises that the operation is complete, so that not the provider uses the request, nor
+        // another thread more of it than `ending` and the counter, which stays. The thread that began the operation
+        // promised that its memory is writable until it is complete; the buffer is still guarded.
+        unsafe {
+            let ending = &(*request).ending;
+            let is_abandoned = ending.load(Relaxed) != 0 && ending.swap(0, AcqRel) == ABANDONED;
+            if let Some(copy_out) = (*request).copy_out.take()
+                && succeeded
+                && !is_abandoned
+            {
+                copy_out.copy();
+            }
+            (*request).guard = BufferGuard::Nothing;
+            (*request).counter.filter(|_| !is_abandoned)
         }
-        request.guard = BufferGuard::Nothing;
-        request.counter.filter(|_| !is_abandoned)
     }
 }
 
@@ -235,7 +237,7 @@ impl WorkRequests {
     pub(crate) fn abandon(&self, pe: usize) -> usize {
         let mut n = 0;
         for (slab, _) in &*lock(&self.slabs) {
-            for request in slab.iter().map(ptr::from_ref) {
+            for request in (0..slab.len()).map(|i| slab.as_ptr().wrapping_add(i)) {
                 // SAFETY: of a slab; no reference is made to anything but the word. Who sets it to the PE's number has
                 // written the counter before, and this thread alone ends the operation then.
                 unsafe {
@@ -249,6 +251,12 @@ impl WorkRequests {
             }
         }
         n
+    }
+
+    /// Returns once a request that was abandoned may be used again: who has abandoned it has read its counter.
+    #[cold]
+    pub(crate) fn after_abandoning(&self) {
+        drop(lock(&self.slabs));
     }
 
     #[cold]
