@@ -6,7 +6,7 @@
 //! while the program computes.
 //!
 //! An operation that fails for good does not return: [`Events::peer_failed`] ends the process, or has the fabric shut
-//! down.
+//! down. An owner that can tell which PEs have died goes on [without them](Fabric::lose).
 //!
 //! It knows PEs as numbers, and their memory as segments and offsets; of the other crates it knows `platform`. It knows
 //! nothing of heaps, teams or routines, nor how PEs come to each other's addresses.

@@ -26,13 +26,13 @@ const LENGTHS: [usize; 4] = [8, 200, 5_000, 60_000];
 
 pub(crate) fn cases() -> Vec<Case> {
     let ends = |pe| (!VICTIMS.contains(&pe)).then_some(0);
-    let lose = |name, run| Case { ends, loses: true, repeats: 20, ..Case::new(name, N, run) };
+    let lose = |name, run| Case { ends, loses: true, repeats: 8, ..Case::new(name, N, run) };
     vec![
         lose("lost_while_all_talk", |job| talk(job, false)),
         lose("lost_while_puts_go_together", |job| talk(job, false)).aggregating(Aggregate::default()),
         lose("lost_while_own_endpoints_are_used", |job| talk(job, false)).own_endpoints(2),
-        lose("rxm_lost_while_all_talk", |job| talk(job, false)).by_rxm(),
-        lose("pinned_lost_while_all_talk", |job| talk(job, false)).pinned(),
+        Case { repeats: 4, ..lose("rxm_lost_while_all_talk", |job| talk(job, false)) }.by_rxm(),
+        Case { repeats: 4, ..lose("pinned_lost_while_all_talk", |job| talk(job, false)) }.pinned(),
         // As hosts that are cut off.
         Case { repeats: 4, ..lose("stopped_while_all_talk", |job| talk(job, true)) },
         Case { repeats: 4, ..lose("stopped_while_puts_go_together", |job| talk(job, true)) }
