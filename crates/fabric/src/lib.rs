@@ -16,6 +16,7 @@ mod am;
 #[doc(hidden)]
 pub mod batches;
 mod completion;
+mod condition;
 mod config;
 pub mod discovery;
 mod encoding;

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
 
 use super::blob::AddressBlob;
-use crate::completion::Condition;
+use crate::condition::Condition;
 use crate::discovery::address_in;
 use crate::endpoint::Endpoint;
 use crate::libfabric;

@@ -1,66 +1,37 @@
 //! PEs that are lost, and those that may be.
 
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
+use std::sync::atomic::{AtomicBool, Ordering::*};
 use std::time::{Duration, Instant};
 
-use super::shared::Shared;
-use crate::Config;
 use crate::lock::lock;
 
-/// What is known of a peer.
-///
-/// Operations to one that is not well go no further: libfabric does not get them, and no thread waits for room. Those
-/// to a suspect stay incomplete, until it is lost, which completes them, or the owner ends the process.
-#[derive(Default)]
-pub(crate) struct Condition(AtomicU32);
-
-const SUSPECT: u32 = 1;
-const LOST: u32 = 2;
-
-impl Condition {
-    #[inline]
-    pub(crate) fn is_well(&self) -> bool {
-        self.0.load(Acquire) == 0
-    }
-
-    #[inline]
-    pub(crate) fn is_lost(&self) -> bool {
-        self.0.load(Acquire) == LOST
-    }
-
-    /// Whether it was less.
-    fn raise(&self, to: u32) -> bool {
-        self.0.fetch_max(to, AcqRel) < to
-    }
-}
-
 /// A failure that the loss of a PE is to explain.
-struct Suspicion {
+pub(super) struct Suspicion {
     /// None: libfabric does not say which.
-    pe: Option<usize>,
+    pub pe: Option<usize>,
     since: Instant,
     /// Ticks that are to pass: this process may have been stopped, and the owner with it.
     ticks: u32,
-    reason: String,
+    pub reason: String,
 }
 
 /// What has been lost, and what may have been.
 #[derive(Default)]
 pub(crate) struct Losses {
     tolerated: AtomicBool,
-    all: Mutex<All>,
+    pub(super) all: Mutex<All>,
 }
 
 #[derive(Default)]
-struct All {
+pub(super) struct All {
     suspicions: Vec<Suspicion>,
     lost: Vec<(usize, Instant)>,
 }
 
 impl All {
     /// A failure, of a PE whose first one it is, or of any, which is to be explained within so much time.
-    fn suspect(&mut self, pe: Option<usize>, reason: &str, time: Duration, ticks: u32) {
+    pub(super) fn suspect(&mut self, pe: Option<usize>, reason: &str, time: Duration, ticks: u32) {
         let is_recent = |(_, since): &(usize, Instant)| since.elapsed() <= time;
         let is_nameless = |one: &Suspicion| one.pe.is_none();
         if pe.is_none() && (self.lost.iter().any(is_recent) || self.suspicions.iter().any(is_nameless)) {
@@ -70,13 +41,13 @@ impl All {
     }
 
     /// The loss of a PE explains its failures, and those of which libfabric did not say the PE.
-    fn lose(&mut self, pe: usize) {
+    pub(super) fn lose(&mut self, pe: usize) {
         self.lost.push((pe, Instant::now()));
         self.suspicions.retain(|one| one.pe.is_some_and(|suspect| suspect != pe));
     }
 
     /// A failure that was not explained in time. Once for each tick.
-    fn tick(&mut self, time: Duration) -> Option<Suspicion> {
+    pub(super) fn tick(&mut self, time: Duration) -> Option<Suspicion> {
         for one in &mut self.suspicions {
             one.ticks = one.ticks.saturating_sub(1);
         }
@@ -101,58 +72,6 @@ impl Losses {
     pub(crate) fn lost_for(&self, time: Duration, i: usize) -> Option<usize> {
         let (pe, since) = *lock(&self.all).lost.get(i)?;
         (since.elapsed() >= time).then_some(pe)
-    }
-}
-
-impl Shared {
-    #[inline]
-    pub(crate) fn is_lost(&self, pe: usize) -> bool {
-        self.peers.get(pe).is_some_and(|peer| peer.condition.is_lost())
-    }
-
-    /// A failure makes a suspect. With any locks but that of the losses.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn suspect(&self, pe: Option<usize>, reason: &str) {
-        if let Some(pe) = pe {
-            let Some(peer) = self.peers.get(pe).filter(|peer| peer.condition.raise(SUSPECT)) else {
-                return;
-            };
-            peer.queue.close();
-        }
-        let Config { peer_timeout: time, tick, .. } = self.config;
-        let ticks = time.as_nanos() / tick.as_nanos().max(1) / 2;
-        let mut all = lock(&self.losses.all);
-        if pe.is_some_and(|pe| self.is_lost(pe)) {
-            return; // by another thread meanwhile
-        }
-        all.suspect(pe, reason, time, ticks.try_into().unwrap_or(u32::MAX));
-        drop(all);
-        if let Some(pe) = pe {
-            self.events.peer_suspected(pe, reason);
-        }
-    }
-
-    /// A PE is lost; whether it was not before. What is under way to it is still to be completed.
-    pub(crate) fn lose(&self, pe: usize) -> bool {
-        self.losses.tolerate();
-        let Some(peer) = self.peers.get(pe).filter(|peer| peer.condition.raise(LOST)) else {
-            return false;
-        };
-        peer.queue.close();
-        lock(&self.losses.all).lose(pe);
-        true
-    }
-
-    /// Reports a suspect that was not lost in time. Once for each tick.
-    pub(crate) fn report_suspects(&self) {
-        if !self.losses.are_tolerated() {
-            return;
-        }
-        let late = lock(&self.losses.all).tick(self.config.peer_timeout);
-        if let Some(Suspicion { pe, reason, .. }) = late {
-            self.end_over(pe, &reason);
-        }
     }
 }
 

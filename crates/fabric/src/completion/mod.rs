@@ -12,7 +12,6 @@ mod tracked;
 
 pub use context::Context;
 pub(crate) use context::{Aggregation, ContextCounters, PeerCounters};
-pub(crate) use losses::Condition;
 pub(crate) use request::{CompletionCounter, CopyOut, INLINE, Pending, WorkRequest, WorkRequests};
 pub(crate) use retry::Retry;
 pub(crate) use shared::Shared;

@@ -4,13 +4,15 @@ use std::sync::Arc;
 
 use ferroshmem_platform::{Backoff, Limits, Step};
 
-use super::losses::Losses;
+use super::losses::{Losses, Suspicion};
 use super::shutdown::Shutdown;
 use super::ticks::Ticks;
 use crate::address::{Peer, Peers};
+use crate::condition::{LOST, SUSPECT};
 use crate::endpoint::Endpoint;
 use crate::event_count::EventCount;
 use crate::events::Events;
+use crate::lock::lock;
 use crate::memory::{Buffers, Exposures, LocalBuffer, Segments};
 use crate::{Config, Error};
 
@@ -56,7 +58,7 @@ impl Shared {
         }
     }
 
-    pub(super) fn end_over(&self, pe: Option<usize>, reason: &str) {
+    fn end_over(&self, pe: Option<usize>, reason: &str) {
         if self.shutdown.is_requested() {
             return;
         }
@@ -64,6 +66,73 @@ impl Shared {
         self.events.peer_failed(pe, reason);
         assert!(self.config.survives, "the process ends with its peers");
         self.shutdown.request();
+    }
+
+    #[inline]
+    pub(crate) fn is_lost(&self, pe: usize) -> bool {
+        self.peers.get(pe).is_some_and(|peer| peer.condition.is_lost())
+    }
+
+    /// A failure makes a suspect. With any locks but that of the losses.
+    #[cold]
+    #[inline(never)]
+    fn suspect(&self, pe: Option<usize>, reason: &str) {
+        if let Some(pe) = pe {
+            let Some(peer) = self.peers.get(pe).filter(|peer| peer.condition.raise(SUSPECT)) else {
+                return;
+            };
+            peer.queue.close();
+        }
+        let Config { peer_timeout: time, tick, .. } = self.config;
+        let ticks = time.as_millis() as u64 / (tick.as_millis() as u64).max(1) / 2;
+        let mut all = lock(&self.losses.all);
+        if pe.is_some_and(|pe| self.is_lost(pe)) {
+            return; // by another thread meanwhile
+        }
+        all.suspect(pe, reason, time, ticks.try_into().unwrap_or(u32::MAX));
+        drop(all);
+        if let Some(pe) = pe {
+            self.events.peer_suspected(pe, reason);
+        }
+    }
+
+    /// A PE is lost; whether it was not before. What is under way to it is still to be completed.
+    pub(crate) fn lose(&self, pe: usize) -> bool {
+        self.losses.tolerate();
+        let Some(peer) = self.peers.get(pe).filter(|peer| peer.condition.raise(LOST)) else {
+            return false;
+        };
+        peer.queue.close();
+        lock(&self.losses.all).lose(pe);
+        true
+    }
+
+    /// Reports a suspect that was not lost in time. Once for each tick.
+    fn report_suspects(&self) {
+        if !self.losses.are_tolerated() {
+            return;
+        }
+        let late = lock(&self.losses.all).tick(self.config.peer_timeout);
+        if let Some(Suspicion { pe, reason, .. }) = late {
+            self.end_over(pe, &reason);
+        }
+    }
+
+    /// Calls the owner, and looks after suspects, unless that is what called this.
+    pub(crate) fn tick(&self) {
+        if self.ticks.enter() {
+            self.report_suspects();
+            self.events.tick();
+            self.ticks.leave();
+        }
+    }
+
+    /// The same, if it is time, of a thread that waits for room: this may be the progress thread, and what it waits for
+    /// may be that the owner says that a PE is lost.
+    pub(crate) fn tick_meanwhile(&self) {
+        if self.ticks.elapsed() >= self.config.tick && self.ticks.are_of_this_thread() {
+            self.tick();
+        }
     }
 
     /// Ends the process over a PE that no operation can reach.

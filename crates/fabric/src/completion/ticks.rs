@@ -5,8 +5,6 @@ use std::time::{Duration, Instant};
 
 use rustix::thread::gettid;
 
-use super::shared::Shared;
-
 /// The last call, and who makes it.
 pub(crate) struct Ticks {
     base: Instant,
@@ -29,31 +27,27 @@ impl Ticks {
         self.thread.store(gettid().as_raw_nonzero().get(), Relaxed);
     }
 
+    /// A call begins, unless this is within one.
+    pub(super) fn enter(&self) -> bool {
+        let enters = !self.within.swap(true, Relaxed);
+        if enters {
+            self.last.store(self.base.elapsed().as_nanos() as u64, Relaxed);
+        }
+        enters
+    }
+
+    /// It ends.
+    pub(super) fn leave(&self) {
+        self.within.store(false, Relaxed);
+    }
+
+    /// Whether this is the progress thread.
+    pub(super) fn are_of_this_thread(&self) -> bool {
+        self.thread.load(Relaxed) == gettid().as_raw_nonzero().get()
+    }
+
     /// Time since the last call.
     pub(crate) fn elapsed(&self) -> Duration {
         self.base.elapsed().saturating_sub(Duration::from_nanos(self.last.load(Relaxed)))
-    }
-}
-
-impl Shared {
-    /// Calls the owner, and looks after suspects, unless that is what called this.
-    pub(crate) fn tick(&self) {
-        let ticks = &self.ticks;
-        if !ticks.within.swap(true, Relaxed) {
-            ticks.last.store(ticks.base.elapsed().as_nanos() as u64, Relaxed);
-            self.report_suspects();
-            self.events.tick();
-            ticks.within.store(false, Relaxed);
-        }
-    }
-
-    /// The same, if it is time, of a thread that waits for room: this may be the progress thread, and what it waits for
-    /// may be that the owner says that a PE is lost.
-    pub(crate) fn tick_meanwhile(&self) {
-        if self.ticks.elapsed() >= self.config.tick
-            && self.ticks.thread.load(Relaxed) == gettid().as_raw_nonzero().get()
-        {
-            self.tick();
-        }
     }
 }

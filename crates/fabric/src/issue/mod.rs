@@ -278,7 +278,8 @@ unsafe fn message(
             Direction::WriteLocal => libfabric::FI_INJECT_COMPLETE,
             Direction::Read => 0,
         };
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises that local and remote memory are as long as each other, and stay; the message is read
+    // during the call.
     unsafe {
         match direction {
             Direction::Read => libfabric::fi_readmsg(ep, message, flags.into()),
