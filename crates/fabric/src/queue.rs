@@ -201,7 +201,10 @@ impl CompletionQueue {
         self.requests.give_back(request);
         self.in_use.fetch_sub(1, Relaxed);
         if let Some(peer) = self.shared.peers.get(pe as usize) {
-            peer.completed.fetch_add(1, Relaxed);
+            match succeeded {
+                true => peer.completed.fetch_add(1, Relaxed),
+                false => peer.issued.fetch_sub(1, Relaxed),
+            };
         }
         if let Some(counter) = counter {
             // SAFETY: the operation began with this counter, and its completion is read once.

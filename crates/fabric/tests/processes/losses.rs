@@ -43,6 +43,11 @@ pub(crate) fn cases() -> Vec<Case> {
             ..Case::new("stopped_with_all_buffers", 7, stopped_with_all_buffers)
         },
         Case { ends: |pe| (pe == 0).then_some(PEER_FAILED), ..Case::new("killed_and_not_lost", 2, not_lost) },
+        Case {
+            ends: |pe| (pe != 1).then_some(0),
+            loses: true,
+            ..Case::new("puts_that_never_wait", 3, puts_that_never_wait)
+        },
     ]
 }
 
@@ -54,6 +59,42 @@ fn not_lost(job: &Job) {
     for _ in 0.. {
         job.put_word(&job.context, job.at(1, 0), 1);
         job.fabric.quiet(&job.context);
+    }
+}
+
+/// PE 1 dies; puts to it that may not wait are refused or dropped, and are no sign of life; those to others arrive.
+fn puts_that_never_wait(job: &Job) {
+    let try_to_put = |pe, value: u64| {
+        // SAFETY: a word, within the heap.
+        unsafe { job.fabric.try_put(&job.context, job.at(pe, 64), (&raw const value).cast(), 8) }
+    };
+    job.fabric.tolerate_failures();
+    (0..job.n).for_each(|pe| job.put_word(&job.context, job.at(pe, 0), 1));
+    job.fabric.quiet(&job.context);
+    job.barrier();
+    failures::die(job, Duration::ZERO);
+    if job.pe == 0 {
+        let gone = job.gone.lock().unwrap();
+        assert_eq!(gone.recv(), Ok(1));
+        // What the first ones break is noticed.
+        for _ in 0..10 {
+            try_to_put(1, 7);
+            thread::sleep(Duration::from_millis(10));
+        }
+        let before = job.fabric.completed(1);
+        for i in 1..=1000 {
+            try_to_put(1, i);
+            while !try_to_put(2, i) {
+                job.fabric.progress();
+            }
+        }
+        assert_eq!(job.fabric.completed(1), before);
+        job.fabric.lose(1);
+        assert!(try_to_put(1, 7));
+        job.fabric.quiet(&job.context);
+    } else {
+        job.fabric.lose(1);
+        job.fabric.wait(|| job.word(64).load(Acquire) == 1000);
     }
 }
 
