@@ -44,6 +44,11 @@ pub(crate) fn cases() -> Vec<Case> {
         },
         Case { ends: |pe| (pe == 0).then_some(PEER_FAILED), ..Case::new("killed_and_not_lost", 2, not_lost) },
         Case {
+            ends: |pe| Some(if pe == 0 { PEER_FAILED } else { 0 }),
+            loses: true,
+            ..Case::new("connection_to_one_that_lives_breaks", 2, connection_breaks)
+        },
+        Case {
             ends: |pe| (pe != 1).then_some(0),
             loses: true,
             ..Case::new("puts_that_never_wait", 3, puts_that_never_wait)
@@ -59,6 +64,49 @@ fn not_lost(job: &Job) {
     for _ in 0.. {
         job.put_word(&job.context, job.at(1, 0), 1);
         job.fabric.quiet(&job.context);
+    }
+}
+
+/// The connection to PE 1 breaks, which lives: no operation that was lost with it counts as complete.
+fn connection_breaks(job: &Job) {
+    job.fabric.tolerate_failures();
+    job.barrier();
+    if job.pe == 1 {
+        assert_eq!(job.gone.lock().unwrap().recv(), Ok(0));
+        std::process::exit(0);
+    }
+    let data = vec![1u64; 1 << 17];
+    thread::scope(|s| {
+        s.spawn(|| {
+            thread::sleep(failures::SOON);
+            (3..1000).for_each(break_connection);
+        });
+        for round in 0u64.. {
+            let mut back = vec![0u64; data.len()];
+            // SAFETY: within the heap and the buffers, which live until quiet.
+            unsafe {
+                job.put_word(&job.context, job.at(1, 0), round);
+                job.fabric.put_nbi(&job.context, job.at(1, 8), data.as_ptr().cast(), 8 * data.len());
+                job.fabric.get_nbi(&job.context, back.as_mut_ptr().cast(), job.at(1, 8), 8 * data.len());
+            }
+            job.fabric.quiet(&job.context);
+            if round > 0 && back != data {
+                eprintln!("a get is complete that never was");
+                std::process::exit(1);
+            }
+        }
+    });
+}
+
+/// Shuts a descriptor down if it is a connection.
+fn break_connection(fd: i32) {
+    // SAFETY: plain data, for which zeros are valid; calls that fail for what is no connection.
+    unsafe {
+        let mut peer: libc::sockaddr_in = std::mem::zeroed();
+        let mut len = size_of_val(&peer) as libc::socklen_t;
+        if libc::getpeername(fd, (&raw mut peer).cast(), &raw mut len) == 0 && peer.sin_family == libc::AF_INET as u16 {
+            libc::shutdown(fd, libc::SHUT_RDWR);
+        }
     }
 }
 
