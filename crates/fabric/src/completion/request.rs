@@ -233,7 +233,6 @@ impl WorkRequests {
     }
 
     /// Ends what is under way to a PE, which libfabric may keep for ever: then it keeps the requests. How many.
-    #[cold]
     pub(crate) fn abandon(&self, pe: usize) -> usize {
         let mut n = 0;
         for (slab, _) in &*lock(&self.slabs) {

@@ -47,20 +47,6 @@ impl Shutdown {
         }
     }
 
-    /// The same, once for all operations.
-    #[inline]
-    pub(crate) fn submit_while_open(&self, call: &impl Fn() -> isize) -> isize {
-        match self.survives {
-            true => self.submit(call),
-            false => call(),
-        }
-    }
-
-    #[inline(never)]
-    pub(crate) fn submit(&self, call: &dyn Fn() -> isize) -> isize {
-        self.while_open(call)
-    }
-
     fn call<T: Default>(&self, call: impl FnOnce() -> T) -> T {
         let calls = self.calls.read().unwrap_or_else(PoisonError::into_inner);
         if !self.is_requested() {

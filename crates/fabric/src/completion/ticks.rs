@@ -8,7 +8,7 @@ use rustix::thread::gettid;
 /// The last call, and who makes it.
 pub(crate) struct Ticks {
     base: Instant,
-    /// Nanoseconds from the base.
+    /// Milliseconds from the base.
     last: AtomicU64,
     thread: AtomicI32,
     within: AtomicBool,
@@ -27,11 +27,15 @@ impl Ticks {
         self.thread.store(gettid().as_raw_nonzero().get(), Relaxed);
     }
 
+    fn now(&self) -> u64 {
+        self.base.elapsed().as_millis() as u64
+    }
+
     /// A call begins, unless this is within one.
     pub(super) fn enter(&self) -> bool {
         let enters = !self.within.swap(true, Relaxed);
         if enters {
-            self.last.store(self.base.elapsed().as_nanos() as u64, Relaxed);
+            self.last.store(self.now(), Relaxed);
         }
         enters
     }
@@ -48,6 +52,6 @@ impl Ticks {
 
     /// Time since the last call.
     pub(crate) fn elapsed(&self) -> Duration {
-        self.base.elapsed().saturating_sub(Duration::from_nanos(self.last.load(Relaxed)))
+        Duration::from_millis(self.now().saturating_sub(self.last.load(Relaxed)))
     }
 }

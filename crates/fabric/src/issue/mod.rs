@@ -111,17 +111,17 @@ impl Issuer {
 
     /// Issues an operation by calling libfabric, again and again where it has no room. What the request, if it has one,
     /// stands for is kept or dropped if the PE is not well.
-    #[inline]
-    pub(crate) fn submit(&self, pe: usize, request: Option<NonNull<WorkRequest>>, call: impl Fn() -> isize) {
+    #[inline(never)] // once for all routines
+    pub(crate) fn submit(&self, pe: usize, request: Option<NonNull<WorkRequest>>, call: &dyn Fn() -> isize) {
         let shared = self.shared();
         // The progress thread is to leave the provider's lock, which is not a fair one.
         self.completions.count_poll();
         let mut result = NO_ROOM;
         if shared.peer(pe).queue.is_empty() {
-            result = shared.shutdown.submit_while_open(&call);
+            result = shared.shutdown.while_open(call);
         }
         if result != 0 {
-            self.retry(pe, request, result, &call);
+            self.retry(pe, request, result, call);
         }
         // Two operations may count as one: the count only sets a rhythm.
         let issued = self.issued.load(Relaxed).wrapping_add(1);
@@ -162,7 +162,7 @@ impl Issuer {
                 retry.progressed();
             }
             if peer.queue.is_first(number) {
-                result = shared.shutdown.submit(call);
+                result = shared.shutdown.while_open(call);
             }
         }
         peer.queue.leave();
@@ -177,7 +177,7 @@ impl Issuer {
         let injected = Injected { pe, awaited: false };
         let to = libfabric::fi_rma_iov { addr: iov.address, len, key: iov.key };
         // SAFETY: the caller promises that `from` is readable for `len` bytes.
-        self.submit(pe, None, || unsafe { endpoint.inject(peer, injected, to, from.cast()) });
+        self.submit(pe, None, &|| unsafe { endpoint.inject(peer, injected, to, from.cast()) });
     }
 
     /// Issues an operation between local memory and all pieces of `iovs`, which are one after the
@@ -206,10 +206,10 @@ impl Issuer {
             {
                 let base = base.cast();
                 return self
-                    .submit(pe, Some(request), || libfabric::fi_read(ep, base, len, desc, peer, addr, key, context));
+                    .submit(pe, Some(request), &|| libfabric::fi_read(ep, base, len, desc, peer, addr, key, context));
             }
             let iov = libc::iovec { iov_base: base.cast(), iov_len: iovs.bytes() };
-            self.submit(pe, Some(request), || message(ep, peer, direction, (iov, desc), iovs, context));
+            self.submit(pe, Some(request), &|| message(ep, peer, direction, (iov, desc), iovs, context));
         }
     }
 
@@ -235,7 +235,7 @@ impl Issuer {
         let result = unsafe {
             ptr::copy_nonoverlapping(from, base, len);
             let call = || message(ep, peer, direction, (local, desc), &iovs, context);
-            self.shared().shutdown.submit(&call)
+            self.shared().shutdown.while_open(call)
         };
         if result != 0 {
             self.completions.end(request, false);

@@ -57,7 +57,7 @@ impl AtomicTransfer<'_> {
         let iov = self.rma.resolve(self.at);
         let (ep, peer) = (issuer.completions.endpoint.ep, issuer.address(pe));
         // SAFETY: the operand lies in the request, which lives until the operation is complete.
-        issuer.submit(pe, Some(request), || unsafe {
+        issuer.submit(pe, Some(request), &|| unsafe {
             libfabric::fi_atomic(
                 ep,
                 local.base.add(OPERAND).cast(),
@@ -107,7 +107,7 @@ impl AtomicTransfer<'_> {
             let copy_out = CopyOut::contiguous(word, result, width.bytes());
             (*request.as_ptr()).copy_out = Some(copy_out);
             let word = word.cast();
-            issuer.submit(pe, Some(request), || match op {
+            issuer.submit(pe, Some(request), &|| match op {
                 Op::CompareSwap => libfabric::fi_compare_atomic(
                     ep, operand, compare, word, desc, peer, address, key, datatype, number, context,
                 ),
