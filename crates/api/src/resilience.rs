@@ -10,8 +10,8 @@ use ferroshmem_core::failure::fatal::warn;
 use ferroshmem_core::group::Group;
 use ferroshmem_core::hooks;
 use ferroshmem_core::team::{Team, health, out_of_range};
-use ferroshmem_layout::PeState;
-use ferroshmem_runtime::failure::node_watch;
+use ferroshmem_layout::MAX_RESILIENT_PES;
+use ferroshmem_runtime::failure::{lost_pes, node_watch};
 use ferroshmem_runtime::{self as runtime, Runtime};
 
 use super::handles::{give, refuse_team_of_connection};
@@ -31,15 +31,20 @@ pub fn resilient(name: &'static str) -> c_int {
     }
     // Locks that are inlined whatever happens have no owner.
     let is_native = hooks::get().is_some_and(|hooks| (hooks.native_required)());
-    if is_native || job.placement.spans_nodes() || !is_watched(name, rt) {
+    let is_too_large = job.placement.spans_nodes() && job.n_pes() > MAX_RESILIENT_PES;
+    if is_native || is_too_large || !is_watched(name, rt) {
         if rt.node.me == 0 {
-            let why = match is_native {
-                true => "a PE that fails ends this job: compile the program without -DSHMEM_NATIVE_ONLY",
-                false => "a PE that fails ends this job: start it by oshrun, or a launcher that goes on, on one node",
+            let why = match (is_native, is_too_large) {
+                (true, _) => "compile the program without -DSHMEM_NATIVE_ONLY".to_owned(),
+                (_, true) => format!("on several nodes, such jobs have {MAX_RESILIENT_PES} PEs at most"),
+                _ => "start it by oshrun, or another launcher that goes on".to_owned(),
             };
-            warn(name, why);
+            warn(name, &format!("a PE that fails ends this job: {why}"));
         }
         return -1;
+    }
+    if let Some(internode) = rt.node.transport.internode() {
+        internode.fabric().tolerate_failures();
     }
     rt.become_resilient(failures.count());
     // All look for failures before the first may happen that does not end the job.
@@ -49,7 +54,7 @@ pub fn resilient(name: &'static str) -> c_int {
     0
 }
 
-/// Whether somebody notices the end of each PE of the node: `oshrun`, else all others. Collective.
+/// Whether somebody notices the end of each PE of a node: `oshrun`, else the others of the node. Collective.
 fn is_watched(name: &'static str, rt: &Runtime) -> bool {
     let job = rt.node.job;
     let is_launched = job.control.header().launcher_pid != 0;
@@ -57,9 +62,12 @@ fn is_watched(name: &'static str, rt: &Runtime) -> bool {
         return is_launched;
     }
     let mine = node_watch::prepare(job).cast_signed();
-    let mut agreed = mine;
-    agree(name, rt.teams.world().handle(), &mut agreed);
-    mine != 0 && agreed == mine
+    let mut of_node = mine;
+    let [world, shared] = [rt.teams.world(), rt.teams.shared()].map(Team::handle);
+    agree(name, shared, &mut of_node);
+    let mut all = c_int::from(mine != 0 && of_node == mine);
+    agree(name, world, &mut all);
+    all != 0
 }
 
 /// Where the PEs that have failed are counted.
@@ -82,12 +90,7 @@ pub fn pe_state(name: &'static str, pe: c_int) -> c_int {
     let node = &runtime::get(name).node;
     let found = usize::try_from(pe).ok().filter(|pe| *pe < node.n_pes);
     let Some(found) = found else { out_of_range(name, pe, node.n_pes, "job") };
-    // PEs of other nodes end the job.
-    let block = node.job.placement.local_index(found).map(|index| node.job.control.pe_block(index));
-    match block.map(|block| PeState::from_word(block.state.load(Ordering::Acquire))) {
-        Some(PeState::Failed) => FAILED,
-        _ => ALIVE,
-    }
+    if lost_pes::is_lost(node.job, found) { FAILED } else { ALIVE }
 }
 
 /// The members of a team that have failed, by their numbers in it, `max` at most; how many there are, or -1.

@@ -9,7 +9,7 @@ use ferroshmem_core::group::Group;
 use ferroshmem_core::node::Node;
 use ferroshmem_core::team::{Health, NewTeam, Team, Teams};
 
-use super::split::{BLOCK, TEAM_WORDS, clear_slots, insert, own_ids, release_id};
+use super::split::{BLOCK, TEAM_WORDS, clear_slots, insert, own_ids, quiet_mailboxes, release_id};
 
 /// `shmemx_team_shrink`: a team of the members that are left, of those of `parent`, in their order. Returns its
 /// handle, or None if no id is left. All survivors get the same result.
@@ -23,6 +23,7 @@ pub fn shrink(node: &Node, teams: &Teams, name: &'static str, (parent, health): 
         for half in 0..2 {
             let shift = 32 * half;
             let reserved = if word == 0 { (1 << PREDEFINED_TEAMS) - 1 } else { 0 };
+            quiet_mailboxes(node);
             let mut free = !((used.words[word].load(Ordering::Acquire) | reserved) >> shift) as u32;
             loop {
                 free = group.agree(free).value;
@@ -41,7 +42,10 @@ pub fn shrink(node: &Node, teams: &Teams, name: &'static str, (parent, health): 
                     let since = agreed.failures;
                     let is_left = |member: &usize| !health.is_failed(*member, since);
                     let members = parent.members.pick((0..group.size).filter(is_left));
-                    let new = NewTeam { id, members, num_contexts: 0, epoch: 0, mailbox_epochs: [0; 2], since };
+                    // A message to a mailbox may come after the agreements: it shows an epoch of a team with fewer
+                    // failures.
+                    let mailbox_epochs = [(since as u64) << 20; 2];
+                    let new = NewTeam { id, members, num_contexts: 0, epoch: 0, mailbox_epochs, since };
                     return Some(insert(node, teams, new));
                 }
                 if is_mine {

@@ -236,6 +236,9 @@ fn create(
         is_member: wanted.iter().any(|(members, _)| members.is_some()),
         has_failures: health::is_on() && (health::has_left_failed() || node.job.control.failures().count() > 0),
     };
+    if claim.has_failures {
+        quiet_mailboxes(node);
+    }
     let claimed = claim.agree(group)?;
     parent.id_block.store(claimed.block as u32, Ordering::Relaxed);
     // Teams that were left at any point leave flags at any count: these slots begin anew.
@@ -302,6 +305,13 @@ fn continue_counts(node: &Node, new: &mut NewTeam) {
     }
 }
 
+/// Nothing that this PE has sent to mailboxes of other teams is on the way when they are cleared.
+pub(crate) fn quiet_mailboxes(node: &Node) {
+    if let Some(internode) = node.transport.internode() {
+        internode.fabric().quiet(&internode.context);
+    }
+}
+
 /// Zeroes this PE's slots of a team that no PE uses yet, and of the team's shadow.
 #[cold]
 #[inline(never)]
@@ -311,6 +321,11 @@ pub(crate) fn clear_slots(node: &Node, id: usize) {
         // SAFETY: all is atomics, and cells that are accessed by raw pointers; this PE alone writes there until the
         // members have synchronised.
         unsafe { slot.write_bytes(0, 1) };
+        if let Some(internode) = node.transport.internode() {
+            let mailbox = ptr::from_ref(internode.mailboxes.team_mailbox(node.job.index, id)).cast_mut();
+            // SAFETY: as above; nothing that was sent to it is on the way.
+            unsafe { mailbox.write_bytes(0, 1) };
+        }
     }
 }
 

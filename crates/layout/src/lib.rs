@@ -24,6 +24,7 @@
 //! It knows what has room in a flag or a record (`tuning`, `fabric`) and what lies in a page (`platform`). It says
 //! where things are and who writes them; the crates over it know when.
 
+mod agreement;
 mod calls;
 mod checked;
 mod counters;
@@ -40,6 +41,7 @@ pub mod profile;
 mod team_slot;
 mod wait_record;
 
+pub use agreement::{AgreementNumber, AgreementRecord, AgreementWords, Decision, Known, MAX_RESILIENT_PES, Proposal};
 pub use calls::{CallLines, Finished};
 pub use checked::{CheckedCall, CheckedLibrary, Text};
 pub use counters::{Count, Counter, Counters};
@@ -49,8 +51,8 @@ pub use failures::{Failures, MAX_FAILURES};
 pub use ferroshmem_tuning::{FLAG_BYTES, RING_BYTES, RING_ENTRIES, SHORT_RING_ENTRIES};
 pub use header::{ConnectionState, Header};
 pub use mailbox::{
-    MESSAGE_BYTES, Mailbox, MailboxPage, RENDEZVOUS_BUFFERS, RENDEZVOUS_BYTES, RENDEZVOUS_TEAMS, RendezvousBuffer,
-    RendezvousBuffers, StatusArea, TaggedLine, TeamMailbox,
+    Fate, MESSAGE_BYTES, Mailbox, MailboxPage, RENDEZVOUS_BUFFERS, RENDEZVOUS_BYTES, RENDEZVOUS_TEAMS,
+    RendezvousBuffer, RendezvousBuffers, StatusArea, TaggedLine, TeamMailbox,
 };
 pub use offsets::{EXPORTS, FAILURES, LOCALITIES, Offsets, REFUSED, STREAM_AREA};
 pub use operation::Operation;

@@ -1,10 +1,11 @@
 //! What PEs of other nodes write to one PE, and read of it, over the fabric.
 
 use std::cell::UnsafeCell;
-use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 
 use ferroshmem_fabric::TaggedMessage;
 
+use crate::agreement::{AgreementWords, MAX_RESILIENT_PES};
 use crate::pe_block::TeamIds;
 use crate::team_slot::FLAGS;
 use crate::{MAX_PES, MAX_TEAMS};
@@ -58,6 +59,18 @@ pub struct StatusArea {
     pub stall: AtomicU64,
     /// Team ids in use on this PE, if the job has several nodes.
     pub team_ids: TeamIds,
+    /// In a resilient job: a [`Fate`] for each PE of another node, by its number.
+    pub fates: [AtomicU8; MAX_RESILIENT_PES],
+}
+
+/// What has become of a PE, as a PE of its node says to those of other nodes in a resilient job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Fate {
+    /// It has failed.
+    Failed = 1,
+    /// It says itself that it needs nothing of this PE any more, in `shmem_finalize`.
+    Left = 2,
 }
 
 /// A team's flags and values on one PE, written by its other members, for even and odd epochs.
@@ -87,10 +100,14 @@ pub struct MailboxPage {
     pub value: [AtomicU64; 2],
     /// Digest of the arguments of the collective entered last (`SHMEM_CHECK=1`).
     pub call: [AtomicU64; 6],
+    /// In a resilient job: 1 once a member has revoked the team.
+    pub revoked: AtomicU32,
+    /// In a resilient job: the owner's part in the team's agreements.
+    pub agreement: AgreementWords,
 }
 
 const _: () = {
-    assert!(size_of::<StatusArea>() == 4096);
+    assert!(size_of::<StatusArea>() == 4096 + MAX_RESILIENT_PES);
     assert!(size_of::<TeamMailbox>() == 8192);
     assert!(size_of::<TaggedLine>() == 64);
 };

@@ -13,7 +13,9 @@ use ferroshmem_core::transport::atomic::{Atomic, AtomicInt, Operation};
 use ferroshmem_core::transport::{Call, Location, Transport};
 use ferroshmem_core::wait::{POLICY, WaitReason, Waiter, ticket};
 use ferroshmem_fabric::Op;
-use ferroshmem_layout::{PeState, WaitKind};
+use ferroshmem_layout::WaitKind;
+
+use crate::failure::lost_pes;
 
 /// The two halves of a lock that PEs of several nodes share: tickets drawn, ticket served.
 #[repr(C, align(8))]
@@ -43,29 +45,38 @@ impl Owned<'_> {
     /// What the word is while a PE holds the lock: its number, and how often that was taken over. Not that of a lock
     /// which was taken before the job was resilient.
     pub(crate) fn word_of(job: &Attachment, pe: usize) -> u64 {
-        let restarts = job.control.pe_block(pe).restarts.load(Ordering::Acquire);
+        // On several nodes, no number is taken over.
+        let index = job.placement.local_index(pe);
+        let restarts = index.map_or(0, |index| job.control.pe_block(index).restarts.load(Ordering::Acquire));
         u64::from(restarts) << 32 | (pe as u64 + 1) << 1 | 1
     }
 
-    /// Whether the PE that holds the lock has failed.
-    fn is_lost(&self, seen: u64) -> bool {
+    /// Whether the PE that holds a lock has failed, whose word is `seen`.
+    fn is_lost(job: &Attachment, seen: u64) -> bool {
         let pe = (seen as u32 >> 1).checked_sub(1).map(|pe| pe as usize);
-        let pe = pe.filter(|pe| *pe < self.job.n_pes());
-        pe.is_some_and(|pe| {
-            let state = self.job.control.pe_block(pe).state.load(Ordering::Acquire);
-            PeState::from_word(state) == PeState::Failed || Self::word_of(self.job, pe) != seen
-        })
+        let pe = pe.filter(|pe| *pe < job.n_pes());
+        pe.is_some_and(|pe| lost_pes::is_lost(job, pe) || Self::word_of(job, pe) != seen)
     }
 
-    /// Takes the lock if it is free, or its owner has failed; else what the word is.
-    fn try_acquire(&self) -> Result<(), u64> {
-        let mine = Self::word_of(self.job, self.job.index);
-        let take = |seen| self.word.compare_exchange(seen, mine, Ordering::AcqRel, Ordering::Acquire);
-        let seen = match take(0) {
-            Err(seen) if self.is_lost(seen) => take(seen),
-            result => result,
+    /// Takes a lock if it is free, or its owner has failed; else what the word is. `replace` replaces one word by
+    /// another and gives the one that was there.
+    fn take(job: &Attachment, replace: impl Fn(u64, u64) -> u64) -> Result<(), u64> {
+        let mine = Self::word_of(job, job.pe);
+        let take = |seen| match replace(seen, mine) {
+            there if there == seen => Ok(()),
+            there => Err(there),
         };
-        seen.map(|_| ())
+        match take(0) {
+            Err(seen) if Self::is_lost(job, seen) => take(seen),
+            result => result,
+        }
+    }
+
+    fn try_acquire(&self) -> Result<(), u64> {
+        Self::take(self.job, |seen, new| {
+            let result = self.word.compare_exchange(seen, new, Ordering::AcqRel, Ordering::Acquire);
+            result.unwrap_or_else(|there| there)
+        })
     }
 
     fn acquire(&self, what: WaitReason<'_>) {
@@ -142,30 +153,55 @@ impl Polled<'_> {
 
     /// Takes the lock if it is free; whether it did.
     fn try_acquire(&self) -> bool {
+        if health::is_on() {
+            return self.try_to_own();
+        }
         // Both halves at once: free means that the ticket served is the next to be drawn.
         let seen: u64 = self.fetch(self.lock.cast());
         let (next, serving) = (seen as u32, (seen >> 32) as u32);
         let taken = (seen & !0xffff_ffff) | u64::from(next.wrapping_add(1));
-        next == serving && self.replace(seen, taken)
+        next == serving && self.exchange(seen, taken) == seen
     }
 
-    /// Replaces both halves if they are `seen`; whether they were.
-    fn replace(&self, seen: u64, new: u64) -> bool {
+    /// Replaces both halves if they are `seen`; what they were.
+    fn exchange(&self, seen: u64, new: u64) -> u64 {
         let variable = ("lock", self.lock.cast::<u64>().cast_const());
         let operation = Operation::compare_swap(seen, new);
         // SAFETY: as in `fetch`.
         let local = |at| unsafe { u64::compare_swap(at, seen, new) };
-        self.transport.fetching(&self.call, variable, operation, local) == seen
+        self.transport.fetching(&self.call, variable, operation, local)
     }
 
     fn acquire(&self, what: WaitReason<'_>) {
-        let ticket = self.draw();
-        if self.serving() == ticket {
+        let mut waiter = Waiter::new(what);
+        if health::is_on() {
+            while !self.try_to_own() {
+                waiter.pause();
+            }
             return;
         }
-        let mut waiter = Waiter::new(what);
+        let ticket = self.draw();
         while self.serving() != ticket {
             waiter.pause();
+        }
+    }
+
+    /// In a resilient job: takes the lock if it is free, or its owner has failed; whether it did.
+    #[cold]
+    fn try_to_own(&self) -> bool {
+        let took = Owned::take(self.transport.job(), |seen, new| self.exchange(seen, new));
+        let (pe, internode) = (self.call.pe, self.transport.internode());
+        if internode.is_some_and(|internode| internode.fabric().is_lost(pe)) {
+            let routine = self.call.routine;
+            fatal(routine, format_args!("the lock was in the memory of PE {pe}, which has failed on another node"));
+        }
+        took.is_ok()
+    }
+
+    fn give_back(&self) {
+        match health::is_on() {
+            true => _ = self.exchange(Owned::word_of(self.transport.job(), self.transport.job().pe), 0),
+            false => self.serve_next(),
         }
     }
 }
@@ -283,7 +319,7 @@ impl Locks {
         transport.quiet_default();
         match Self::locate(transport, routine, lock) {
             LockWords::OneNode(word) | LockWords::Owned(Owned { word, .. }) => release(word),
-            LockWords::SeveralNodes(polled) => polled.serve_next(),
+            LockWords::SeveralNodes(polled) => polled.give_back(),
         }
     }
 

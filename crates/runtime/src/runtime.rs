@@ -128,13 +128,13 @@ impl Runtime {
         health::set(true);
         for id in self.teams.ids() {
             if let Some(team) = self.teams.by_id(id) {
-                team.become_resilient(self.node.job, since);
+                team.become_resilient(self.node.job, self.node.transport.internode(), since);
             }
         }
-        self.collectives.become_resilient(self.node.job, since);
+        self.collectives.become_resilient(&self.node, since);
         self.messages.become_resilient(has_team_failed);
         if let Some(hooks) = hooks::get() {
-            (hooks.native_resilient)(Owned::word_of(self.node.job, self.node.job.index));
+            (hooks.native_resilient)(Owned::word_of(self.node.job, self.node.job.pe));
         }
     }
 

@@ -39,7 +39,6 @@ use corosensei::{Coroutine, CoroutineResult, Yielder};
 use ferroshmem_core::constants::PREDEFINED_TEAMS;
 use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::handle::Table;
-use ferroshmem_core::job::Attachment;
 use ferroshmem_core::node::Node;
 use ferroshmem_core::offload;
 use ferroshmem_core::team::Team;
@@ -423,8 +422,9 @@ impl Queues {
     }
 
     /// From now on, operations of the teams that there are end when a member fails.
-    pub fn become_resilient(&self, job: &Attachment, since: usize) {
-        lock(&self.all).iter().for_each(|queue| queue.shadow.become_resilient(job, since));
+    pub fn become_resilient(&self, node: &Node, since: usize) {
+        let (job, internode) = (node.job, node.transport.internode());
+        lock(&self.all).iter().for_each(|queue| queue.shadow.become_resilient(job, internode, since));
     }
 
     /// Begins an operation on a team; returns its request, which is not 0.

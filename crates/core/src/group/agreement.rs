@@ -69,7 +69,7 @@ impl Group<'_> {
             self.publish_call_word(i, 0);
         }
         self.sync();
-        different.map(|m| (m, first))
+        different.filter(|_| !self.is_failed_elsewhere()).map(|m| (m, first))
     }
 
     /// Ends the job if some member calls another routine.

@@ -24,6 +24,26 @@ pub(super) enum Channel<'a> {
     WorkArray(WorkArray<'a>),
 }
 
+impl Channel<'_> {
+    /// What may end waits for the members of a team.
+    #[inline(always)]
+    pub(super) fn fragile(&self) -> Option<&Fragile> {
+        match self {
+            Self::Slots(slots) => slots.fragile,
+            other => other.fragile_between_nodes(),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn fragile_between_nodes(&self) -> Option<&Fragile> {
+        match self {
+            Self::Mailboxes(MailboxChannel { team, .. }) | Self::Hierarchy(team) => team.team.fragile.get(),
+            Self::Slots(_) | Self::WorkArray(_) => None,
+        }
+    }
+}
+
 /// The slots of a team, one per member.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Slots<'a> {

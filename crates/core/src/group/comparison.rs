@@ -97,6 +97,7 @@ impl Group<'_> {
         let local = subgroups.local.sync_comparing(call);
         let leaders = subgroups.leaders.as_ref();
         let leaders = leaders.map_or(Ok(()), |leaders| leaders.sync_comparing(call));
+        let leaders = leaders.or_else(|differs| if self.is_failed_elsewhere() { Ok(()) } else { Err(differs) });
         if subgroups.local.size > 1 {
             subgroups.local.sync();
         }

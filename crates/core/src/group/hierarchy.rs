@@ -27,7 +27,7 @@ impl HierarchicalTeam<'_> {
         (self.kind, 0, self.team.id as u32, entered)
     }
 
-    fn page(&self) -> &'static MailboxPage {
+    pub(super) fn page(&self) -> &'static MailboxPage {
         let mailboxes = &self.internode.mailboxes;
         &mailboxes.team_mailbox(self.node.job.index, self.team.id).all
     }

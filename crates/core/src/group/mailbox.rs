@@ -89,6 +89,10 @@ impl MailboxChannel<'_> {
         value: *const u8,
         bytes: usize,
     ) {
+        if self.team.team.has_failed() {
+            // A value that this PE did not get may be part of this one, and the other may not know yet.
+            return;
+        }
         // SAFETY: the caller promises `bytes` readable bytes, at most those of a message.
         let message = unsafe { TaggedMessage::from_raw(number, value, bytes) };
         let at = self.offset(parity, flag);

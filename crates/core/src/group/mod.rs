@@ -10,6 +10,7 @@ mod channel;
 mod comparison;
 mod epoch;
 mod hierarchy;
+mod internode_agreement;
 mod mailbox;
 mod member_addresses;
 pub mod ring;
@@ -24,6 +25,7 @@ mod work_sharing;
 
 use std::ptr::NonNull;
 use std::sync::atomic::{Ordering, fence};
+use std::time::{Duration, Instant};
 
 use channel::{Channel, Slots};
 use ferroshmem_fabric::Blocks;
@@ -38,6 +40,7 @@ use crate::node::Node;
 use crate::offload;
 use crate::team::{Fragile, Health, Hierarchy, Members, Team};
 use crate::transport::{Location, Transport};
+use crate::wait::signals::UNNOTIFIED;
 use crate::wait::{Ending, POLICY, WaitReason};
 use ferroshmem_layout::{FLAG_BYTES, MESSAGE_BYTES, TeamSlot, WaitKind};
 
@@ -256,16 +259,31 @@ impl<'a> Group<'a> {
     #[inline]
     pub fn has_failed(&self) -> bool {
         match &self.channel {
-            Channel::Slots(slots) => slots.fragile.is_some_and(Fragile::has_failed),
             Channel::WorkArray(array) => array.health.is_some_and(Health::has_failed),
-            _ => false,
+            channel => channel.fragile().is_some_and(Fragile::has_failed),
         }
+    }
+
+    /// The same of members on other nodes, which may know it for some time before this one: they are in another call than
+    /// this one then. Waits for that time.
+    #[cold]
+    fn is_failed_elsewhere(&self) -> bool {
+        /// Time in which all nodes have learnt of a failure.
+        const NOTICE: Duration = Duration::from_secs(2);
+
+        let (Channel::Hierarchy(team), Some(_)) = (&self.channel, self.channel.fragile()) else {
+            return false;
+        };
+        let until = Instant::now() + NOTICE;
+        let is_over = || self.has_failed() || Instant::now() > until;
+        team.node.transport.wait(&self.wait_reason(), UNNOTIFIED, || is_over().then_some(()));
+        self.has_failed()
     }
 
     /// Whether that is known without a look: no other routine of the team has to be executed.
     #[inline]
     pub fn is_known_failed(&self) -> bool {
-        matches!(&self.channel, Channel::Slots(slots) if slots.fragile.is_some_and(Fragile::is_known_failed))
+        self.channel.fragile().is_some_and(Fragile::is_known_failed)
     }
 
     /// The members by their numbers on the node, if they are in one node group.
@@ -516,9 +534,8 @@ impl<'a> Group<'a> {
             list: self.members.list(),
             sequence,
             ending: match &self.channel {
-                Channel::Slots(slots) => slots.fragile.and_then(Fragile::ending),
                 Channel::WorkArray(array) => array.health.map(|health| health as &dyn Ending),
-                _ => None,
+                channel => channel.fragile().and_then(Fragile::ending),
             },
             condition: None,
         }

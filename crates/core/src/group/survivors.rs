@@ -1,4 +1,5 @@
-//! Agreements of the members that are left, in a resilient job.
+//! Agreements of the members that are left, in a resilient job. Those of a team on several nodes are
+//! [others](super::internode_agreement).
 //!
 //! Each member says the number of the agreement and its value, in a word of its slot. The launcher records failures in
 //! one order, so a count of them stands for a set. Once every member has said its value or is in that set, whoever
@@ -19,9 +20,11 @@ use crate::wait::{WaitReason, Waiter};
 /// What the members of a team that are left have agreed on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Agreed {
-    /// The count of failures of the job by which members are taken to have failed.
+    /// The count of failures of the job by which members are taken to have failed: on each node, the first ones of its
+    /// list.
     pub failures: usize,
-    /// The values of all who have said one, combined by bitwise and.
+    /// The values of all who have said one, combined by bitwise and; on several nodes, perhaps without those of members
+    /// that have failed since.
     pub value: u32,
 }
 
@@ -49,10 +52,18 @@ impl Group<'_> {
     #[cold]
     #[inline(never)]
     pub fn agree(&self, value: u32) -> Agreed {
-        if let Channel::Slots(slots) = &self.channel
-            && let Some(Fragile::Members(health)) = slots.fragile
-        {
-            return self.agree_in(slots, health, value);
+        match &self.channel {
+            Channel::Slots(slots) => {
+                if let Some(Fragile::Members(health)) = slots.fragile {
+                    return self.agree_in(slots, health, value);
+                }
+            }
+            Channel::Hierarchy(team) => {
+                if let Some(health) = team.team.health() {
+                    return team.agree(health, value, &self.wait_reason());
+                }
+            }
+            Channel::Mailboxes(_) | Channel::WorkArray(_) => {}
         }
         // Bits that some member has not.
         let missing = self.combine_words([u64::from(!value), 0, 0, 0])[0];

@@ -226,9 +226,9 @@ impl Control {
         self.at(self.offsets.inbox(pe))
     }
 
-    /// PE `pe` of the node has failed, and the job goes on, of which it is recorded next.
-    pub fn lose(&self, pe: usize) {
-        let (block, header) = (self.pe_block(pe), self.header());
+    /// PE `pe` of the job, `index` on this node, has failed, and the job goes on, of which it is recorded next.
+    pub fn lose(&self, index: usize, pe: usize) {
+        let (block, header) = (self.pe_block(index), self.header());
         block.state.store(PeState::Failed as u32, Ordering::Release);
         // It waits no more.
         block.wait.kind.store(WaitKind::None as u32, Ordering::Release);

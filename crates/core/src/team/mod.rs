@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use ferroshmem_tuning::{DecisionTable, Forced, Selection};
 
 use crate::connection::Connection;
-use crate::constants::TEAM_INVALID;
+use crate::constants::{PREDEFINED_TEAMS, TEAM_INVALID};
 use crate::failure::fatal::fatal;
 use crate::handle::Table;
 use crate::internode::Internode;
@@ -138,7 +138,7 @@ impl Team {
         };
         let since = self.since();
         let new = NewTeam { id, members: self.members.clone(), num_contexts: 0, epoch, mailbox_epochs, since };
-        new.build(node.job, &node.localities, &node.selection, self.generation)
+        new.build((node.job, node.transport.internode()), &node.localities, &node.selection, self.generation)
     }
 
     /// Whether a group of its connection has ended, or a member has failed in a resilient job.
@@ -166,14 +166,23 @@ impl Team {
     /// Has it fail, also on the other members.
     pub fn revoke(&self, node: &Node) {
         for id in [self.id, self.id + SHADOW] {
+            if self.hierarchy.is_some() {
+                for member in 0..self.members.size {
+                    node.transport.revoke(self.members.pe(member), id);
+                }
+                continue;
+            }
             let first = node.job.control.team_slot(id, self.local.pe(0));
             first.gathering.revoked.store(1, Ordering::Release);
         }
     }
 
     /// From now on, waits for its members end when one of them fails.
-    pub fn become_resilient(&self, job: &Attachment, since: usize) {
-        let revoked = &self.first_slot.gathering.revoked;
+    pub fn become_resilient(&self, job: &Attachment, internode: Option<&'static Internode>, since: usize) {
+        let revoked = match (&self.hierarchy, internode) {
+            (Some(_), Some(internode)) => &internode.mailboxes.team_mailbox(job.index, self.id).all.revoked,
+            _ => &self.first_slot.gathering.revoked,
+        };
         let health = Health::new(job.control.failures(), self.members.clone(), revoked, since);
         // A team of a connection has its own end; one that was resilient before stays so.
         self.fragile.set(Fragile::Members(health));
@@ -188,6 +197,15 @@ impl Team {
         if let Some(hierarchy) = &self.hierarchy {
             let mailboxes = hierarchy.leave(node.transport.remote(), node.job.index, self.id);
             greatest = greatest.max(mailboxes);
+        }
+        if self.id % SHADOW >= PREDEFINED_TEAMS && !self.has_failed() {
+            // Members count their agreements, so those of the next team begin anew. Members of a team that has failed
+            // may still look; the slots of the next team are cleared then.
+            slot.own.said.store(0, Ordering::Relaxed);
+            slot.gathering.agreed.store(0, Ordering::Relaxed);
+            if let (Some(_), Some(internode)) = (&self.hierarchy, node.transport.internode()) {
+                internode.mailboxes.team_mailbox(node.job.index, self.id).all.agreement.clear();
+            }
         }
         if !self.position.ring.is_unused() {
             for entry in &slot.ring.entries {
@@ -239,7 +257,13 @@ pub struct NewTeam {
 }
 
 impl NewTeam {
-    fn build(self, job: &Attachment, localities: &Localities, selection: &Selection, generation: u32) -> Team {
+    fn build(
+        self,
+        (job, internode): (&Attachment, Option<&'static Internode>),
+        localities: &Localities,
+        selection: &Selection,
+        generation: u32,
+    ) -> Team {
         let index = self.members.index_of(job.pe).expect("callers pass the team that this PE is in");
         let groups = NodeGroups::new(&self.members, &job.placement);
         let (own_group, local_index) = groups.of(index);
@@ -265,7 +289,7 @@ impl NewTeam {
             generation,
         };
         if health::is_on() {
-            team.become_resilient(job, self.since);
+            team.become_resilient(job, internode, self.since);
         }
         team
     }
@@ -336,7 +360,7 @@ impl Teams {
                 mailbox_epochs: node_groups::mailbox_epochs(internode, job.index, id),
                 since: if health::is_on() { job.control.failures().replaced() } else { 0 },
             };
-            let team = new.build(job, localities, selection, 0);
+            let team = new.build((job, internode), localities, selection, 0);
             this.table.insert_at(id, team);
         }
         this
@@ -367,11 +391,16 @@ impl Teams {
         self.table.get(WORLD).expect("the world team exists from the start")
     }
 
+    /// The team of the PEs that share memory.
+    pub fn shared(&self) -> &Team {
+        self.table.get(SHARED).expect("the shared team exists from the start")
+    }
+
     /// Adds a team to this PE's teams; returns its handle.
     pub fn insert(&self, node: &Node, new: NewTeam) -> usize {
         let generation = self.generation.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
         let id = new.id;
-        let team = new.build(node.job, &node.localities, &node.selection, generation);
+        let team = new.build((node.job, node.transport.internode()), &node.localities, &node.selection, generation);
         let handle = team.handle();
         self.table.insert_at(id, team);
         handle

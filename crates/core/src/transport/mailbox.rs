@@ -1,12 +1,17 @@
 //! Words, messages and rendezvous buffers in the mailboxes of other PEs.
 
+use std::mem::offset_of;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ferroshmem_fabric::TaggedMessage;
 
 use super::Transport;
 use crate::internode::Internode;
-use ferroshmem_layout::TaggedLine;
+use crate::job::mailboxes;
+use ferroshmem_layout::{MailboxPage, TaggedLine, TeamMailbox};
+
+/// What a revoked team's word is.
+const REVOKED: u32 = 1;
 
 impl Transport {
     /// Writes a message to a line of the mailbox of PE `pe`, `at` bytes from its start, after all puts
@@ -54,6 +59,23 @@ impl Transport {
                     let there = Internode::mailbox(pe, at);
                     internode.fabric().put_local_completion(&internode.context, there, from, bytes);
                 }
+            }
+        }
+    }
+
+    /// Has a team fail for PE `pe` of it, an id or a shadow's number.
+    pub fn revoke(&self, pe: usize, team: usize) {
+        let internode = self.remote();
+        match self.job.placement.local_index(pe) {
+            Some(index) => {
+                internode.mailboxes.team_mailbox(index, team).all.revoked.store(REVOKED, Ordering::Release);
+            }
+            None => {
+                let page = offset_of!(TeamMailbox, all) + offset_of!(MailboxPage, revoked);
+                let at = Internode::mailbox(pe, mailboxes::team_mailbox_offset(team) + page);
+                let (context, word) = (&internode.context, REVOKED.to_ne_bytes());
+                // SAFETY: the word there is the library's, and these bytes may be used again on return.
+                unsafe { internode.fabric().put(context, at, word.as_ptr(), word.len()) };
             }
         }
     }

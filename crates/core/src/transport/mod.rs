@@ -404,8 +404,8 @@ impl Transport {
         signals::wait(self.signals(), fabric, what, sleeps, condition)
     }
 
-    /// Waits for a word that local PEs write and then notify of, and remote PEs write.
+    /// Waits for a word that local PEs write and then notify of, and remote PEs write, or for what ends the wait.
     pub fn wait_for_flag(&self, what: &WaitReason<'_>, is_there: impl Fn() -> bool) {
-        self.wait(what, signals::NOTIFIED, || is_there().then_some(()));
+        self.wait(what, signals::NOTIFIED, || (is_there() || what.is_over()).then_some(()));
     }
 }

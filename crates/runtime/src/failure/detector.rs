@@ -24,6 +24,8 @@ use ferroshmem_message::ARRIVALS;
 
 use super::hang::NodeHangWatch;
 use super::heartbeat_age::HeartbeatAge;
+use super::lost_pes::{self, LostPes};
+use super::node_watch;
 use super::notice::{Cause, PeFailure};
 use super::successor::Successor;
 
@@ -46,6 +48,7 @@ pub struct FailureDetector {
     heartbeats_sent: AtomicU64,
     previous: Mutex<PreviousNode>,
     successor: Successor,
+    lost: LostPes,
     /// Whether a thread waits for the successor's end.
     watched: Once,
 }
@@ -81,6 +84,7 @@ impl FailureDetector {
                 heartbeat_sent_at: Instant::now(),
             }),
             successor: Successor::new(),
+            lost: LostPes::default(),
             watched: Once::new(),
         }
     }
@@ -122,7 +126,10 @@ impl FailureDetector {
         drop(previous);
         if self.timeout.is_some() {
             // Without the thread, a tick notices the end some time later.
-            let ended = || self.check_successor();
+            let ended = || match self.is_resilient() {
+                true => node_watch::watch_others(self.job, true),
+                false => self.check_successor(),
+            };
             self.watched.call_once(|| self.successor.when_ended(self.job, ended));
         }
     }
@@ -154,13 +161,19 @@ impl FailureDetector {
         internode.mailboxes.status(index)
     }
 
-    fn is_leader(&self) -> bool {
-        self.job.index == 0
+    /// Whether the job goes on without PEs that fail.
+    fn is_resilient(&self) -> bool {
+        self.job.control.failures().is_resilient()
     }
 
-    /// The leaders of the nodes, by node.
-    fn leaders(&self) -> &[u32] {
-        self.job.placement.first_of_nodes()
+    /// The leaders of the nodes, by node: the first PEs that are left. A node without one ends the job.
+    fn leaders(&self) -> Vec<u32> {
+        let firsts = self.job.placement.first_of_nodes();
+        if self.job.control.failures().count() == 0 {
+            return firsts.to_vec();
+        }
+        let leader = |node| lost_pes::leader(self.job, node).map_or(firsts[node], |pe| pe as u32);
+        (0..firsts.len()).map(leader).collect()
     }
 
     /// The failure that another PE has notified this one of.
@@ -237,7 +250,14 @@ impl FailureDetector {
         let from = (&raw const word).cast();
         let fabric = internode.fabric();
         // SAFETY: `word` is readable, and may be reused on return; the status area is the library's.
-        unsafe { fabric.put(&self.context, at, from, size_of::<u64>()) };
+        unsafe {
+            if self.is_resilient() {
+                // One that is gone has no room, which a tick must not wait for. The next word comes soon.
+                fabric.try_put(&self.context, at, from, size_of::<u64>());
+            } else {
+                fabric.put(&self.context, at, from, size_of::<u64>());
+            }
+        }
     }
 
     /// Has all PEs of the job end with `status`: this one has called `shmem_global_exit`.
@@ -321,7 +341,8 @@ impl FailureDetector {
 
     /// Notifies the other nodes that this PE has said why the job ends.
     pub(crate) fn notify_of_report(&self) {
-        if let Some(internode) = self.internode() {
+        // A job that goes on without this PE has another way to learn of it.
+        if let Some(internode) = self.internode().filter(|_| !self.is_resilient()) {
             let reported = PeFailure { pe: self.job.pe as u32, cause: Cause::Reported, status: 0 };
             self.notify_other_nodes(internode, reported);
         }
@@ -453,14 +474,17 @@ impl Events for FailureDetector {
             return self.exit_globally(internode, exit);
         }
         self.check_progress(internode);
+        let is_resilient = self.is_resilient();
+        if is_resilient {
+            self.lost.tick(self.job, internode, &self.context);
+        }
         if self.timeout.is_none() {
             return;
         }
-        let successor = || self.successor.check(self.job, self.stopped_timeout());
-        let failure = notice.or_else(successor).or_else(|| {
-            let leads = self.is_leader();
-            leads.then(|| self.check_previous_node(internode)).flatten()
-        });
+        // The end of a process is not the job's then.
+        let ends_job = |failure: &PeFailure| !is_resilient || failure.cause == Cause::Stopped;
+        let successor = || self.successor.check(self.job, self.stopped_timeout()).filter(ends_job);
+        let failure = notice.or_else(successor).or_else(|| self.check_previous_node(internode));
         if let Some(failure) = failure {
             self.fail(internode, failure);
         }

@@ -1,4 +1,5 @@
-//! How PEs of one node notice each other's end in a resilient job that another launcher than `oshrun` has started.
+//! How PEs of one node notice each other's end in a resilient job that another launcher than `oshrun` has started, or
+//! that has several nodes.
 //!
 //! A thread of each PE waits for the end of the next PE in a ring, then for that of the one behind it, and so on. So
 //! each end is noticed by a PE that lives: if all PEs between that one and the PE that ends have ended, it has passed
@@ -35,8 +36,7 @@ const NOT_HELD: u32 = 3;
 /// and else not: for an agreement, which combines words by bitwise and.
 #[cold]
 pub fn prepare(job: &'static Attachment) -> u32 {
-    let is_new = STATE.compare_exchange(NEW, STARTING, Ordering::Relaxed, Ordering::Relaxed).is_ok();
-    if is_new && ferroshmem_platform::thread::spawn("shmem-watch", 128 << 10, || watch(job)).is_err() {
+    if is_first() && ferroshmem_platform::thread::spawn("shmem-watch", 128 << 10, || watch(job)).is_err() {
         STATE.store(NOT_HELD, Ordering::Relaxed);
     }
     while STATE.load(Ordering::Acquire) == STARTING {
@@ -47,6 +47,18 @@ pub fn prepare(job: &'static Attachment) -> u32 {
         Some(numbers) if is_held && process_of(job.block()).is_some() => all_or_none(numbers as u16),
         _ => 0,
     }
+}
+
+/// Whether no thread holds this PE's lifeline, or is about to: the one that asks must.
+pub(super) fn is_first() -> bool {
+    STATE.compare_exchange(NEW, STARTING, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+}
+
+/// Holds this PE's lifeline, as long as this thread runs; whether that worked.
+pub(super) fn hold(job: &Attachment) -> bool {
+    let is_held = job.block().lifeline.hold();
+    STATE.store(if is_held { HELD } else { NOT_HELD }, Ordering::Release);
+    is_held
 }
 
 /// What stands for the PID namespace: where it is the same, PEs mean the same process by a number.
@@ -66,15 +78,13 @@ pub fn begin(job: &Attachment) {
 
 /// Holds the lifeline of this PE, and watches the others once the job is resilient.
 fn watch(job: &Attachment) {
-    let is_held = job.block().lifeline.hold();
-    STATE.store(if is_held { HELD } else { NOT_HELD }, Ordering::Release);
-    if is_held {
+    if hold(job) {
         let failures = job.control.failures();
         while !failures.is_resilient() {
             futex::wait(&failures.resilient, 0, futex::ANY, None);
         }
         // When that returns, and the thread lets go of the lifeline, all others have ended.
-        watch_others(job);
+        watch_others(job, false);
     }
 }
 
@@ -83,21 +93,23 @@ fn all_or_none(number: u16) -> u32 {
     u32::from(number) | u32::from(!number) << 16
 }
 
-fn watch_others(job: &Attachment) {
+/// Watches the others, the first of which is known to end if this thread `has_seen_next` do so.
+pub(super) fn watch_others(job: &Attachment, has_seen_next: bool) {
     let n_pes = job.control.n_pes();
-    for pe in (1..n_pes).map(|distance| (job.index + distance) % n_pes) {
-        let block = job.control.pe_block(pe);
-        let has_ended = wait_for_end(block);
+    for distance in 1..n_pes {
+        let index = (job.index + distance) % n_pes;
+        let block = job.control.pe_block(index);
+        let has_ended = wait_for_end(block, has_seen_next && distance == 1);
         let state = PeState::from_word(block.state.load(Ordering::Acquire));
         // Who has found another one to have failed may have been killed before that was recorded.
         if has_ended && !matches!(state, PeState::Finalized | PeState::GlobalExit) {
-            lose(job, pe);
+            lose(job, index);
         }
     }
 }
 
-/// Waits until no thread of a PE's process is there any more; false if nothing says when.
-fn wait_for_end(block: &PeBlock) -> bool {
+/// Waits until no thread of a PE's process is there any more, which `begins` to end; false if nothing says when.
+fn wait_for_end(block: &PeBlock, begins: bool) -> bool {
     /// What it takes at most from the end of one thread to that of all. If the number of the process, which was not
     /// watched in time, is already that of another one, it has ended long ago.
     const ENDS_WITHIN: Timespec = Timespec { tv_sec: 10, tv_nsec: 0 };
@@ -105,7 +117,8 @@ fn wait_for_end(block: &PeBlock) -> bool {
     const UNSEEN: Duration = Duration::from_millis(100);
 
     let process = process_of(block);
-    let begins = block.lifeline.wait() == Wait::Ended;
+    // Who has seen that holds the lifeline itself now.
+    let begins = begins || block.lifeline.wait() == Wait::Ended;
     let within = begins.then_some(&ENDS_WITHIN);
     match &process {
         Some(process) => while has_ended(process, within) == Err(Errno::INTR) {},
@@ -114,13 +127,14 @@ fn wait_for_end(block: &PeBlock) -> bool {
     begins || process.is_some()
 }
 
-/// The job goes on without a PE, or ends where it cannot.
-fn lose(job: &Attachment, pe: usize) {
+/// The job goes on without a PE of this node, or ends where it cannot.
+fn lose(job: &Attachment, index: usize) {
     let failures = job.control.failures();
+    let pe = job.placement.local_pes()[index] as usize;
     let line = |then| format!("ferroshmem: PE {}: PE {pe} has ended without shmem_finalize; {then}", job.pe);
     let is_connected = node::current().is_some_and(|node| node.transport.connections.has_been_used());
     if failures.can_go_on() && !is_connected {
-        job.control.lose(pe);
+        job.control.lose(index, pe);
         if failures.record_once(pe) == Some(true) {
             fatal::print_line(&line("the job goes on without it"));
         }

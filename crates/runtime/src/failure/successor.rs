@@ -14,6 +14,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags};
 
 use super::heartbeat_age::HeartbeatAge;
+use super::node_watch;
 use super::notice::{Cause, PeFailure};
 
 /// A PE's watch of the next PE of its node.
@@ -85,8 +86,11 @@ impl Successor {
         let Some(process) = self.process(block) else {
             return;
         };
+        if !node_watch::is_first() {
+            return;
+        }
         let wait = move || {
-            job.block().lifeline.hold();
+            node_watch::hold(job);
             self.wait_for_end(block, process);
             notice();
         };

@@ -24,6 +24,7 @@ use crate::context::Contexts;
 use crate::failure::detector::FailureDetector;
 use crate::failure::fault;
 use crate::failure::hang::{self, NodeHangWatch};
+use crate::failure::lost_pes;
 use crate::fork;
 use crate::lock::Locks;
 use crate::runtime::{self, Runtime};
@@ -40,7 +41,7 @@ use ferroshmem_core::internode::{Internode, InternodeError};
 use ferroshmem_core::job::{Attachment, Localities};
 use ferroshmem_core::memory::{AddressSpace, SymmetricMemory};
 use ferroshmem_core::node::Node;
-use ferroshmem_core::team::{Team, Teams};
+use ferroshmem_core::team::{Team, Teams, health};
 use ferroshmem_core::transport::Transport;
 use ferroshmem_core::wait::progress::{self, Progressed};
 use ferroshmem_core::wait::{POLICY, record};
@@ -357,6 +358,7 @@ pub fn finalise(name: &'static str) {
     if rt.teams.world().health().is_some() {
         // Those that are left, whatever became of the world's barriers.
         world.agree(0);
+        lost_pes::leave(node, name);
     } else if world.has_central_barrier() {
         world.epoch().synchronise_behind_first(end);
         if world.me == 0 {
@@ -411,7 +413,8 @@ fn end(name: &str, rt: &Runtime, left: &Left) {
         if let Some(detector) = rt.failure_detector {
             detector.end();
         }
-        if let Some(bootstrap) = node.job.bootstrap() {
+        // Those of a resilient job have told each other that they leave.
+        if let Some(bootstrap) = node.job.bootstrap().filter(|_| !health::is_on()) {
             bootstrap.barrier().unwrap_or_else(|e| fatal(name, e));
         }
         // Of messages that were not received. No PE sends any now.

@@ -411,7 +411,7 @@ impl RunningJob {
     /// PE `pe` has failed, and the job goes on. The others find it in the job's memory.
     pub(super) fn lose(&mut self, pe: usize) {
         self.meeting.forget(pe);
-        self.control.lose(pe);
+        self.control.lose(pe, pe);
         self.control.failures().record(pe);
     }
 

@@ -1,0 +1,137 @@
+//! How the PEs of several nodes learn whom a resilient job has lost.
+//!
+//! PEs of a node find each other's end ([`super::node_watch`]) and record it in the node's list. The first PE of the node
+//! that is left tells the PEs of all other nodes, each by a byte of its own, which those add to the lists of their nodes.
+//! Where it fails before it has told all, the next one begins anew with all failures of the node. So all PEs learn of
+//! a failure as long as a PE of its node lives.
+
+use std::mem::offset_of;
+use std::sync::Mutex;
+use std::sync::atomic::Ordering;
+
+use ferroshmem_core::failure::fatal::fatal;
+use ferroshmem_core::internode::Internode;
+use ferroshmem_core::job::{Attachment, mailboxes};
+use ferroshmem_core::node::Node;
+use ferroshmem_core::wait::WaitReason;
+use ferroshmem_core::wait::signals::UNNOTIFIED;
+use ferroshmem_fabric::Context;
+use ferroshmem_layout::{Fate, PeState, StatusArea, WaitKind};
+
+/// How far a PE is with its node's list.
+#[derive(Debug, Default)]
+pub(super) struct LostPes(Mutex<Progress>);
+
+#[derive(Debug, Default)]
+struct Progress {
+    /// Failures that this PE's fabric knows.
+    known: usize,
+    /// Failures that this PE, once it is the first of its node, has told each PE of another node.
+    told: Vec<usize>,
+    /// All PEs have been told so many.
+    told_to_all: usize,
+}
+
+/// Whether a PE has failed, and no other process has its number, as this PE knows.
+pub fn is_lost(job: &Attachment, pe: usize) -> bool {
+    match job.placement.local_index(pe) {
+        Some(index) => {
+            let state = job.control.pe_block(index).state.load(Ordering::Acquire);
+            PeState::from_word(state) == PeState::Failed
+        }
+        None => {
+            let failures = job.control.failures();
+            failures.between(0, failures.count()).any(|failed| failed == pe)
+        }
+    }
+}
+
+/// The first PE of a node that is left.
+pub(super) fn leader(job: &Attachment, node: usize) -> Option<usize> {
+    let first = job.placement.first_of_nodes()[node] as usize;
+    let is_of_node = |pe: &usize| job.placement.of(*pe).node as usize == node;
+    (first..job.n_pes()).find(|pe| is_of_node(pe) && !is_lost(job, *pe))
+}
+
+/// Where a PE is told what has become of another.
+fn fate_at(of: usize) -> usize {
+    mailboxes::STATUS + offset_of!(StatusArea, fates) + of
+}
+
+impl LostPes {
+    /// Learns what other PEs have told, and tells what this node has found. Does not wait.
+    pub(super) fn tick(&self, job: &Attachment, internode: &Internode, context: &Context) {
+        let failures = job.control.failures();
+        let fates = &internode.mailboxes.status(job.index).fates;
+        for (pe, fate) in fates.iter().enumerate().take(job.n_pes()) {
+            if fate.load(Ordering::Relaxed) == Fate::Failed as u8 {
+                fate.store(0, Ordering::Relaxed);
+                if failures.record_once(pe).is_none() {
+                    fatal("shmemx_resilient", "more PEs have failed than a job can lose");
+                }
+            }
+        }
+        let Ok(mut progress) = self.0.try_lock() else {
+            return;
+        };
+        let count = failures.count();
+        for pe in failures.between(progress.known, count) {
+            internode.fabric().lose(pe);
+        }
+        progress.known = count;
+        let node = job.placement.of(job.pe).node as usize;
+        if progress.told_to_all < count && leader(job, node) == Some(job.pe) {
+            progress.tell(job, internode, context);
+        }
+    }
+}
+
+impl Progress {
+    /// Tells the PEs of other nodes of the failures of this node, as far as there is room now: one that has failed and
+    /// was never connected has none, and must not keep it from others.
+    fn tell(&mut self, job: &Attachment, internode: &Internode, context: &Context) {
+        let failures = job.control.failures();
+        self.told.resize(job.n_pes(), 0);
+        let is_local = |pe| job.placement.local_index(pe).is_some();
+        for (pe, told) in self.told.iter_mut().enumerate().filter(|(pe, _)| !is_local(*pe)) {
+            let tell = |lost: usize| {
+                let (at, fate) = (Internode::mailbox(pe, fate_at(lost)), [Fate::Failed as u8]);
+                // SAFETY: the byte there is the library's, and this one may be used again on return.
+                unsafe { internode.fabric().try_put(context, at, fate.as_ptr(), fate.len()) }
+            };
+            let new = failures.between(*told, self.known);
+            *told += new.take_while(|lost| !is_local(*lost) || tell(*lost)).count();
+        }
+        let others = self.told.iter().enumerate().filter(|(pe, _)| !is_local(*pe));
+        self.told_to_all = others.map(|(_, told)| *told).min().unwrap_or(self.known);
+    }
+}
+
+/// Of a PE that has ended its part of the job: returns once all others have, too, or have failed. From then on, none of
+/// them needs anything of this one.
+///
+/// It tells other nodes first: so if a PE of its own node knows, and leaves, all know.
+#[cold]
+pub fn leave(node: &Node, name: &'static str) {
+    let Some(internode) = node.transport.internode() else {
+        return;
+    };
+    let (job, context) = (node.job, &internode.context);
+    let (at, fate) = (fate_at(node.me), [Fate::Left as u8]);
+    for pe in (0..node.n_pes).filter(|pe| job.placement.local_index(*pe).is_none()) {
+        // SAFETY: the byte there is the library's, and this one may be used again on return.
+        unsafe { internode.fabric().put(context, Internode::mailbox(pe, at), fate.as_ptr(), fate.len()) };
+    }
+    internode.fabric().quiet(context);
+    for index in 0..job.placement.local_pes().len() {
+        internode.mailboxes.status(index).fates[node.me].store(Fate::Left as u8, Ordering::Release);
+    }
+    let fates = &internode.mailboxes.status(job.index).fates;
+    let mut others = (0..node.n_pes).peekable();
+    let has_left = |pe: &usize| fates[*pe].load(Ordering::Acquire) == Fate::Left as u8 || is_lost(job, *pe);
+    let reason = WaitReason::at(WaitKind::Team, name, 0);
+    node.transport.wait(&reason, UNNOTIFIED, || {
+        while others.next_if(has_left).is_some() {}
+        others.peek().is_none().then_some(())
+    });
+}
