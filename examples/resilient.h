@@ -1,8 +1,8 @@
 /* Recovery for programs that compute vectors step by step and may lose PEs at any time.
  *
- * There is no checkpoint: the heap of a lost PE stays in the job's memory, and has its rows as
- * they were. Each vector exists twice, for even and odd steps, and a step reads one and writes the
- * other. A step begins with a synchronisation, so when a PE is lost, all PEs, also that one, still
+ * There is no checkpoint: the heap of a lost PE stays in the memory of its node, and has its rows as
+ * they were; PEs of other nodes get them from one of that node. Each vector exists twice, for even
+ * and odd steps, and a step reads one and writes the other. A step begins with a synchronisation, so when a PE is lost, all PEs, also that one, still
  * have the step that the slowest one has completed. The others go on from there: they share its
  * rows ("shrink"), or new processes take its number and its heap ("replace").
  */
@@ -28,6 +28,7 @@ static int vectors; /* that the program has */
 static shmem_team_t team; /* the PEs that compute */
 static int n, pes[MOST_PES]; /* their numbers in the job */
 static int me; /* this PE's number in the team */
+static int node[MOST_PES]; /* of each PE of the job: the first PE of its node */
 
 /* Member i of the team has the rows from first_row(i) to first_row(i + 1) - 1. */
 static int first_row(int member)
@@ -52,14 +53,21 @@ static void use_team(shmem_team_t new_team)
         pes[i] = shmem_team_translate_pe(team, i, SHMEM_TEAM_WORLD);
 }
 
-/* Gets the rows of a vector that are next to this PE's, from the PEs that have them. */
-static void get_border(row *vector)
+/* A PE is lost on another node: what was got from it has any value. */
+static int is_gone(int pe)
+{
+    return shmemx_pe_state(pe) == SHMEMX_PE_FAILED && shmem_ptr(heap.done, pe) == NULL;
+}
+
+/* Gets the rows of a vector that are next to this PE's; nonzero if they may not be right. */
+static int get_border(row *vector)
 {
     int before = first_row(me) - 1, after = first_row(me + 1);
     if (before > 0)
         shmem_getmem(vector[before], vector[before], sizeof(row), owner(before));
     if (after <= SIZE)
         shmem_getmem(vector[after], vector[after], sizeof(row), owner(after));
+    return (before > 0 && is_gone(owner(before))) || (after <= SIZE && is_gone(owner(after)));
 }
 
 /* A step is complete: a PE that is lost before has not counted it. */
@@ -68,16 +76,26 @@ static void complete(uint64_t steps)
     shmem_uint64_atomic_set(heap.done, steps, shmem_my_pe());
 }
 
-/* The steps that all PEs have completed, also those that are lost. */
-static uint64_t completed_by_all(void)
+/* The least number of steps that a PE of the team has completed, of those that this PE can read. */
+static uint64_t completed_by_some(void)
 {
     uint64_t least = UINT64_MAX;
     for (int i = 0; i < n; i++) {
         uint64_t done = shmem_uint64_atomic_fetch(heap.done, pes[i]);
-        least = done < least ? done : least;
+        if (done < least && !is_gone(pes[i]))
+            least = done;
     }
     complete(least);
     return least;
+}
+
+/* The same of all PEs, also those that are lost: the others look at those of their nodes. If one
+ * more is lost now, the next agreement says so. */
+static uint64_t completed_by_all(shmem_team_t left)
+{
+    completed_by_some();
+    shmem_team_sync(left);
+    return completed_by_some();
 }
 
 /* Whether no PE of a team is lost: all that are left get the same answer. */
@@ -85,6 +103,27 @@ static int all_live(shmem_team_t which)
 {
     int yes = 1;
     return shmemx_team_agree(which, &yes) == 0;
+}
+
+/* Takes the rows of lost PEs of this node to their places here, where other nodes can get them. */
+static void take_rows(void)
+{
+    for (int i = 1; i <= SIZE; i++)
+        for (int v = 0; v < vectors && shmemx_pe_state(owner(i)) == SHMEMX_PE_FAILED; v++)
+            for (int k = 0; k < 2; k++) {
+                double *row = heap.vector[k][v][i], *theirs = shmem_ptr(row, owner(i));
+                if (theirs != NULL)
+                    memcpy(row, theirs, WIDTH * sizeof(double));
+            }
+}
+
+/* A PE that has the rows of another one: that itself, or one of its node. */
+static int reader(int pe)
+{
+    for (int other = 0; is_gone(pe) && other < shmem_n_pes(); other++)
+        if (node[other] == node[pe] && shmemx_pe_state(other) == SHMEMX_PE_ALIVE)
+            return other;
+    return pe;
 }
 
 /* The PEs that are left share all rows. A row has the same place on all PEs, so a PE gets new rows
@@ -95,13 +134,14 @@ static uint64_t shrink(void)
         shmem_team_t left;
         if (shmemx_team_shrink(team, &left) != 0)
             shmem_global_exit(1);
-        uint64_t step = completed_by_all();
+        take_rows();
+        uint64_t step = completed_by_all(left);
         int members = shmem_team_n_pes(left), member = shmem_team_my_pe(left);
         int end = 1 + SIZE * (member + 1) / members;
         for (int i = 1 + SIZE * member / members; i < end; i++)
             for (int v = 0; v < vectors && owner(i) != shmem_my_pe(); v++) {
                 double *row = heap.vector[step % 2][v][i];
-                shmem_double_get(row, row, WIDTH, owner(i));
+                shmem_double_get(row, row, WIDTH, reader(owner(i)));
             }
         if (all_live(left)) {
             use_team(left);
@@ -117,7 +157,7 @@ static uint64_t replace(void)
     do {
         if (shmemx_replace() != 0)
             shmem_global_exit(1);
-        step = completed_by_all();
+        step = completed_by_all(team);
     } while (!all_live(team));
     return step;
 }
@@ -128,7 +168,7 @@ static uint64_t join(void)
     shmemx_resilient();
     for (int pe = 0; heap.done == NULL && pe < shmem_n_pes(); pe++)
         shmem_getmem(&heap, &heap, sizeof heap, pe); /* empty in other new processes */
-    uint64_t step = completed_by_all();
+    uint64_t step = completed_by_all(team);
     return all_live(team) ? step : replace();
 }
 
@@ -140,7 +180,10 @@ static uint64_t begin(void (*prepare)(void))
     heap.number = shmem_calloc(2, sizeof(double));
     heap.done = shmem_calloc(1, sizeof(uint64_t));
     prepare();
-    shmem_barrier_all();
+    static int first;
+    while (shmem_ptr(&first, first) == NULL)
+        first++;
+    shmem_int_fcollect(SHMEM_TEAM_WORLD, node, &first, 1);
     if (shmemx_resilient() != 0)
         shmem_global_exit(1);
     if (shmem_my_pe() == 0) {

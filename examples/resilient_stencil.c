@@ -32,14 +32,15 @@ static int compute(uint64_t step)
     row *in = heap.vector[step % 2][0], *out = heap.vector[(step + 1) % 2][0];
     if (shmem_team_sync(team) != 0) /* all have completed the step before */
         return -1;
-    get_border(in);
+    if (get_border(in) != 0)
+        return -1;
     relax(first_row(me), first_row(me + 1), out, in);
     complete(step + 1);
     return 0;
 }
 
 /* The rows that differ from those that one PE computes. Memory of PEs that are lost meanwhile stays
- * readable. */
+ * readable on their node. */
 static int differences(uint64_t steps)
 {
     static row plate[2][WIDTH], theirs;
@@ -50,7 +51,7 @@ static int differences(uint64_t steps)
         relax(1, SIZE + 1, plate[(step + 1) % 2], plate[step % 2]);
     for (int i = 1; i <= SIZE; i++) {
         shmem_getmem(theirs, heap.vector[steps % 2][0][i], sizeof(row), owner(i));
-        different += memcmp(theirs, plate[steps % 2][i], sizeof(row)) != 0;
+        different += !is_gone(owner(i)) && memcmp(theirs, plate[steps % 2][i], sizeof(row)) != 0;
     }
     return different;
 }

@@ -44,8 +44,8 @@ fn main() {
     }
     // Without oshrun, the PEs notice each other's end.
     for (kills, short) in [(FEW, true), (MANY, false)] {
-        for program in PROGRAMS {
-            let place = Placement { pes: 5, hosts: 1, distribution: Distribution::Block };
+        for (program, hosts) in PROGRAMS.into_iter().flat_map(|program| [1, 2].map(|hosts| (program, hosts))) {
+            let place = Placement { pes: 5, hosts, distribution: Distribution::Block };
             let launch = Launch { launcher: Launcher::SlurmPmi2, place };
             let name = format!("{}::launcher::{kills}", program.0);
             suite.add_launch(&name, launch, short, move |s, launch| lose_by(s, launch, program, kills));
@@ -144,7 +144,8 @@ fn lose(s: &Setting, program: (&str, &str, &str), mode: &str, kills: usize) -> R
     Ok(())
 }
 
-/// The same in jobs of another launcher, where a kill is that of any PE that was not killed yet.
+/// The same in jobs of another launcher, where a kill is that of any PE that was not killed yet, and one is left on each
+/// host.
 fn lose_by(s: &Setting, launch: Launch, program: (&str, &str, &str), kills: usize) -> Result<()> {
     /// How long a job may take to start, and to compute.
     const START: Duration = Duration::from_secs(60);
@@ -157,26 +158,37 @@ fn lose_by(s: &Setting, launch: Launch, program: (&str, &str, &str), kills: usiz
     let (mut lost, mut seed) = (0, 0);
     let mut takes = HashMap::new();
     while lost < kills {
-        let plan = Plan::random(seed, "shrink");
+        let mut plan = Plan::random(seed, "shrink");
+        plan.pes = plan.pes.max(launch.place.hosts + 1);
         let launch = Launch { place: Placement { pes: plan.pes, ..launch.place }, ..launch };
         let job = Job::new(plan.pes, &executable).args(&["shrink", steps]);
         let mut process = cluster.command(launch, &job)?.spawn()?;
         // Who they are is known before the first may be killed.
         let begin = Instant::now();
-        let mut pes: Vec<i32> = Vec::new();
+        let hosts = &["a", "b"][..launch.place.hosts];
+        let mut pes: Vec<(&str, i32)> = Vec::new();
         while pes.len() < plan.pes && begin.elapsed() < START {
-            let all = cluster.cluster.processes("a")?.into_iter();
-            pes = all.filter(|p| p.command.starts_with(&job.command[0])).map(|p| p.pid_in_host).collect();
+            pes.clear();
+            for host in hosts {
+                let all = cluster.cluster.processes(host)?.into_iter();
+                let found = all.filter(|p| p.command.starts_with(&job.command[0]));
+                pes.extend(found.map(|p| (*host, p.pid_in_host)));
+            }
         }
         process.wait_for("resilient", START)?;
         let begin = Instant::now();
         let known = takes.get(&plan.pes).copied();
         if let Some(takes) = known {
             fastrand::Rng::with_seed(seed).shuffle(&mut pes);
-            for ((_, signal, pause), pid) in plan.kills.iter().zip(pes) {
+            for host in hosts {
+                if let Some(left) = pes.iter().position(|(of, _)| of == host) {
+                    pes.remove(left);
+                }
+            }
+            for ((_, signal, pause), (host, pid)) in plan.kills.iter().zip(pes) {
                 sleep(Duration::mul_f64(takes, *pause));
                 // It may have ended.
-                let _ = cluster.cluster.kill("a", pid, *signal);
+                let _ = cluster.cluster.kill(host, pid, *signal);
             }
         } else {
             // The first job of so many PEs loses none: it says how long one takes.

@@ -68,6 +68,19 @@ fn main() {
             }
         }
     }
+    for (kind, short) in KINDS.into_iter().map(|kind| (kind, SHORT.contains(&kind))) {
+        for (launcher, short) in [(Launcher::SlurmPmi2, short), (Launcher::OpenMpi, kind == "barrier")] {
+            // A lock is in the memory of PE 0, which other nodes do not reach then.
+            let first = if kind == "locks" { &["3"] } else { &["0"] };
+            for victims in [&first[..], &["4", "1"]] {
+                let launch =
+                    Launch { launcher, place: Placement { pes: 5, hosts: 2, distribution: Distribution::Block } };
+                suite.add_launch(&format!("nodes::{kind}::{}", victims.len()), launch, short, move |s, launch| {
+                    survive_by(s, launch, "survive", &[&[kind], victims].concat(), victims)
+                });
+            }
+        }
+    }
     for way in ["exits", "misuses", "crashes"] {
         suite.add_launch(&format!("launcher::{way}"), on_one_host(Launcher::SlurmPmi2, 3), true, move |s, launch| {
             survive_by(s, launch, "end", &[way], &["1"])
@@ -79,24 +92,31 @@ fn main() {
         ensure!(!outcome.hung && outcome.left == 0 && !outcome.status.success(), "{outcome}");
         Ok(())
     });
-    suite.add_launch("launcher::several-hosts", SEVERAL_HOSTS, true, |s, launch| {
-        let job = Job::new(2, &s.compile("resilient/end.c", &[])?).args(&["refused"]);
-        let outcome = s.stations.expect_success(launch, &job)?;
-        ensure!(outcome.stderr.contains("start it by oshrun"), "{outcome}");
+    for way in ["exits", "misuses", "crashes"] {
+        suite.add_launch(&format!("nodes::{way}"), on_two_hosts(Launcher::SlurmPmi2, 4), true, move |s, launch| {
+            survive_by(s, launch, "end", &[way], &["1"])
+        });
+    }
+    suite.add_launch("nodes::last", on_two_hosts(Launcher::SlurmPmi2, 2), true, |s, launch| {
+        let job = Job::new(2, &s.compile("resilient/end.c", &[])?).args(&["crashes"]).env("SHMEM_FABRIC_TIMEOUT", "4");
+        let outcome = s.stations.run(launch, &job)?;
+        ensure!(!outcome.hung && outcome.left == 0 && !outcome.status.success(), "{outcome}");
+        let says = |line: &&str| line.contains("PE 0: PE 1 on b ") && line.contains("shmem_uint64_wait_until");
+        ensure!(outcome.stderr.lines().any(|line| says(&line)), "{outcome}");
         Ok(())
     });
     suite.run();
 }
-
-/// Where a failure of a PE ends the job.
-const SEVERAL_HOSTS: Launch =
-    Launch { launcher: Launcher::SlurmPmi2, place: Placement { pes: 2, hosts: 2, distribution: Distribution::Block } };
 
 /// What a short run has by another launcher than `oshrun`.
 const SHORT: [&str; 8] = ["barrier", "reduce", "split", "agree", "shrink", "messages", "variable", "locks"];
 
 fn on_one_host(launcher: Launcher, pes: usize) -> Launch {
     Launch { launcher, place: Placement { pes, hosts: 1, distribution: Distribution::Block } }
+}
+
+fn on_two_hosts(launcher: Launcher, pes: usize) -> Launch {
+    Launch { launcher, place: Placement { pes, hosts: 2, distribution: Distribution::Block } }
 }
 
 /// The same by a launcher that goes on when a process ends: the other PEs notice it.
