@@ -306,6 +306,8 @@ fn continue_counts(node: &Node, new: &mut NewTeam) {
 }
 
 /// Nothing that this PE has sent to mailboxes of other teams is on the way when they are cleared.
+#[cold]
+#[inline(never)]
 pub(crate) fn quiet_mailboxes(node: &Node) {
     if let Some(internode) = node.transport.internode() {
         internode.fabric().quiet(&internode.context);

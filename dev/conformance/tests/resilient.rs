@@ -53,7 +53,9 @@ fn main() {
     suite.add("all".into(), |s| ends(s, "all", "was killed by SIGKILL"));
     suite.add("global-exit".into(), global_exit);
     suite.add("again".into(), |s| ends(s, "again", "was killed by SIGKILL"));
-    suite.add("again-resilient".into(), again_resilient);
+    for when in ["again-resilient", "teams"] {
+        suite.add(when.into(), move |s| ends_well(s, when));
+    }
     for when in ["again-lost", "again-late"] {
         suite.add(when.into(), move |s| not_again(s, when));
     }
@@ -69,16 +71,13 @@ fn main() {
         }
     }
     for (kind, short) in KINDS.into_iter().map(|kind| (kind, SHORT.contains(&kind))) {
-        for (launcher, short) in [(Launcher::SlurmPmi2, short), (Launcher::OpenMpi, kind == "barrier")] {
-            // A lock is in the memory of PE 0, which other nodes do not reach then.
-            let first = if kind == "locks" { &["3"] } else { &["0"] };
-            for victims in [&first[..], &["4", "1"]] {
-                let launch =
-                    Launch { launcher, place: Placement { pes: 5, hosts: 2, distribution: Distribution::Block } };
-                suite.add_launch(&format!("nodes::{kind}::{}", victims.len()), launch, short, move |s, launch| {
-                    survive_by(s, launch, "survive", &[&[kind], victims].concat(), victims)
-                });
-            }
+        // A lock is in the memory of PE 0, which other nodes do not reach then.
+        let first = if kind == "locks" { &["3"] } else { &["0"] };
+        for victims in [&first[..], &["4", "1"]] {
+            let launch = on_two_hosts(Launcher::SlurmPmi2, 5);
+            suite.add_launch(&format!("nodes::{kind}::{}", victims.len()), launch, short, move |s, launch| {
+                survive_by(s, launch, "survive", &[&[kind], victims].concat(), victims)
+            });
         }
     }
     for way in ["exits", "misuses", "crashes"] {
@@ -97,6 +96,11 @@ fn main() {
             survive_by(s, launch, "end", &[way], &["1"])
         });
     }
+    suite.add_launch("nodes::teams", on_two_hosts(Launcher::SlurmPmi2, 4), true, |s, launch| {
+        let job = Job::new(4, &s.compile("resilient/end.c", &[])?).args(&["teams"]);
+        s.stations.expect_success(launch, &job)?;
+        Ok(())
+    });
     suite.add_launch("nodes::last", on_two_hosts(Launcher::SlurmPmi2, 2), true, |s, launch| {
         let job = Job::new(2, &s.compile("resilient/end.c", &[])?).args(&["crashes"]).env("SHMEM_FABRIC_TIMEOUT", "4");
         let outcome = s.stations.run(launch, &job)?;
@@ -175,9 +179,9 @@ fn global_exit(s: &Setting) -> Result<()> {
     Ok(())
 }
 
-/// A library that was initialised again goes on without a PE if it is asked to.
-fn again_resilient(s: &Setting) -> Result<()> {
-    let job = Job::new(3, &s.compile("resilient/end.c", &[])?).args(&["again-resilient"]);
+/// A library that was initialised again goes on without a PE if it is asked to; agreements of teams with one number.
+fn ends_well(s: &Setting, when: &str) -> Result<()> {
+    let job = Job::new(3, &s.compile("resilient/end.c", &[])?).args(&[when]);
     job.run(&s.prefix, &s.scratch)?.ended(0)?;
     Ok(())
 }

@@ -73,30 +73,29 @@ impl Agreement<'_> {
     /// Of the first member that is left.
     fn lead(&self, others: &impl Others, known: Known) -> Option<Decision> {
         let number = self.number;
-        let left: Vec<_> = (0..others.size()).filter(|member| *member != self.me && !others.is_lost(*member)).collect();
+        let left: Vec<_> = (0..others.size()).filter(|member| *member == self.me || !others.is_lost(*member)).collect();
         let records = others.read(&left);
-        if let Some(decision) = records.iter().find_map(|record| record.decision(number)) {
-            return Some(decision);
+        let (mut value, mut latest, mut knows_same) = (Some(u32::MAX), None::<Proposal>, true);
+        for record in &records {
+            if let Some(decision) = record.decision(number) {
+                return Some(decision);
+            }
+            value = value.zip(record.value(number)).map(|(all, value)| all & value);
+            latest = latest.into_iter().chain(record.proposal(number)).max_by_key(|proposal| proposal.by);
+            knows_same &= record.known(number) == Some(known);
         }
-        let mine = self.own.read();
-        let own = mine.proposal(number).filter(|proposal| proposal.by == self.me);
+        let own = self.own.read().proposal(number).filter(|proposal| proposal.by == self.me);
         if let Some(own) = own {
             let is_seen = |record: &AgreementRecord| record.proposal(number) == Some(own);
             return records.iter().all(is_seen).then_some(own.decision);
         }
-        let all = records.iter().chain([&mine]);
-        let value = all.clone().try_fold(u32::MAX, |all, record| Some(all & record.value(number)?))?;
-        let latest = all.clone().filter_map(|record| record.proposal(number)).max_by_key(|proposal| proposal.by);
-        let decision = match latest {
-            Some(latest) => latest.decision,
-            None if all.clone().all(|record| record.known(number) == Some(known)) => {
-                Decision { failures: known.count, value }
-            }
-            None => return None,
+        let decision = match (latest, value) {
+            (Some(latest), Some(_)) => latest.decision,
+            (None, Some(value)) if knows_same => Decision { failures: known.count, value },
+            _ => return None,
         };
         self.own.propose(number, Proposal { by: self.me, decision });
-        // Alone, it decides at once.
-        left.is_empty().then_some(decision)
+        None
     }
 
     /// Of another member than the first one that is left.
@@ -117,6 +116,8 @@ impl Agreement<'_> {
 
 impl HierarchicalTeam<'_> {
     /// An agreement of the members that are left.
+    #[cold]
+    #[inline(never)]
     pub(super) fn agree(&self, health: &Health, value: u32, reason: &WaitReason<'_>) -> Agreed {
         let own = &self.page().agreement;
         let number = own.read().number().next();
@@ -125,8 +126,12 @@ impl HierarchicalTeam<'_> {
         let others = Members { team: self, health };
         // It ends by an agreement alone.
         let reason = WaitReason { ending: None, ..*reason };
-        let decision = self.node.transport.wait(&reason, SLEEPS, || agreement.step(&others));
-        Agreed { failures: decision.failures, value: decision.value }
+        let mut agreed = Agreed { failures: 0, value };
+        self.node.transport.wait_until(&reason, SLEEPS, &mut || {
+            let decision = agreement.step(&others);
+            decision.inspect(|made| agreed = Agreed { failures: made.failures, value: made.value }).is_some()
+        });
+        agreed
     }
 }
 

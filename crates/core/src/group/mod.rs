@@ -275,8 +275,8 @@ impl<'a> Group<'a> {
             return false;
         };
         let until = Instant::now() + NOTICE;
-        let is_over = || self.has_failed() || Instant::now() > until;
-        team.node.transport.wait(&self.wait_reason(), UNNOTIFIED, || is_over().then_some(()));
+        let is_over = &mut || self.has_failed() || Instant::now() > until;
+        team.node.transport.wait_until(&self.wait_reason(), UNNOTIFIED, is_over);
         self.has_failed()
     }
 

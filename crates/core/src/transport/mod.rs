@@ -404,8 +404,15 @@ impl Transport {
         signals::wait(self.signals(), fabric, what, sleeps, condition)
     }
 
+    /// The same until `is_over`: one function for all conditions.
+    #[cold]
+    #[inline(never)]
+    pub fn wait_until(&self, what: &WaitReason<'_>, sleeps: (Duration, Duration), is_over: &mut dyn FnMut() -> bool) {
+        self.wait(what, sleeps, || is_over().then_some(()));
+    }
+
     /// Waits for a word that local PEs write and then notify of, and remote PEs write, or for what ends the wait.
     pub fn wait_for_flag(&self, what: &WaitReason<'_>, is_there: impl Fn() -> bool) {
-        self.wait(what, signals::NOTIFIED, || (is_there() || what.is_over()).then_some(()));
+        self.wait_until(what, signals::NOTIFIED, &mut || is_there() || what.is_over());
     }
 }

@@ -130,8 +130,8 @@ pub fn leave(node: &Node, name: &'static str) {
     let mut others = (0..node.n_pes).peekable();
     let has_left = |pe: &usize| fates[*pe].load(Ordering::Acquire) == Fate::Left as u8 || is_lost(job, *pe);
     let reason = WaitReason::at(WaitKind::Team, name, 0);
-    node.transport.wait(&reason, UNNOTIFIED, || {
+    node.transport.wait_until(&reason, UNNOTIFIED, &mut || {
         while others.next_if(has_left).is_some() {}
-        others.peek().is_none().then_some(())
+        others.peek().is_none()
     });
 }

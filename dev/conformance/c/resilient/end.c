@@ -26,12 +26,34 @@ static int lose(const char *how)
     return check_status();
 }
 
+/* Teams with one number, one after the other, whose members have agreed on different numbers of values before. */
+static int agree_by_turns(void)
+{
+    REQUIRE(shmemx_resilient() == 0);
+    for (int i = 1; i < 4; i++) {
+        int n = shmem_n_pes(), value = ~0;
+        shmem_team_t some, all;
+        CHECK(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, n - 1, NULL, 0, &some) == 0);
+        for (int k = 0; k < i && some != SHMEM_TEAM_INVALID; k++)
+            CHECK(shmemx_team_agree(some, &value) == 0);
+        shmem_team_destroy(some);
+        CHECK(shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, n, NULL, 0, &all) == 0);
+        value = ~(1 << shmem_my_pe());
+        CHECK(shmemx_team_agree(all, &value) == 0 && value == ~((1 << n) - 1), "%#x", value);
+        shmem_team_destroy(all);
+    }
+    shmem_finalize();
+    return check_status();
+}
+
 int main(int argc, char **argv)
 {
     shmem_init();
     int me = shmem_my_pe();
     REQUIRE(argc > 1);
     const char *when = argv[1];
+    if (strcmp(when, "teams") == 0)
+        return agree_by_turns();
     if (strcmp(when, "refused") == 0) {
         CHECK(shmemx_resilient() != 0 && *shmemx_failures() == 0);
         int value = 5;
