@@ -22,6 +22,10 @@ pub(super) fn command(
     if options.placement.map_by != Mapping::Compact {
         return Err(launcher.refusal("--map-by", "pass its own -map-by by --launcher-option"));
     }
+    if launch.resilient {
+        let instead = "it ends a job in which a PE ends; start it in an allocation of Slurm's";
+        return Err(launcher.refusal("--resilient", instead));
+    }
     if options.placement.report_bindings {
         let instead = "set HYDRA_TOPO_DEBUG=1";
         return Err(launcher.refusal("--report-bindings", instead));

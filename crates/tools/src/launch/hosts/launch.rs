@@ -34,6 +34,8 @@ pub(in crate::launch) struct HostLaunch {
     pub(super) extra: Vec<OsString>,
     /// The command by which it reaches a host, and its first arguments; `ssh` if empty.
     pub(super) agent: Vec<String>,
+    /// Whether the launcher is to go on when a PE fails.
+    pub(super) resilient: bool,
 }
 
 #[derive(Debug, PartialEq, Eq)]

@@ -25,6 +25,9 @@ pub(super) fn command(
         return Err(launcher.refusal("--map-by", "pass its own by --launcher-option"));
     }
     let mut line: Vec<OsString> = vec![launcher.path.clone().into()];
+    if launch.resilient {
+        line.push("--enable-recovery".into());
+    }
     if !launch.agent.is_empty() {
         let agent = launch.agent.join(" ");
         let option = match launcher.is_prte {

@@ -34,6 +34,9 @@ pub(in crate::launch) struct HostOptions {
     /// The command by which that launcher reaches a host, instead of ssh
     #[arg(long, value_name = "COMMAND")]
     launch_agent: Option<String>,
+    /// Has that launcher go on when a PE fails, for programs that call shmemx_resilient
+    #[arg(long)]
+    resilient: bool,
 }
 
 /// Where a job runs.
@@ -57,13 +60,14 @@ impl HostOptions {
         Agent::check(&agent)?;
         if self.launcher == Some(LauncherKind::Command) {
             let others = self.hosts.is_some() || self.hostfile.is_some() || self.ppn.is_some();
-            if others || !self.launcher_option.is_empty() || !agent.is_empty() {
+            if others || !self.launcher_option.is_empty() || !agent.is_empty() || self.resilient {
                 return Err(Failure::usage(
                     "--launcher command: give the launcher its own options, in the command after those of oshrun",
                 ));
             }
             let (source, kind) = (HostSource::Command, self.launcher);
-            return Ok(Destination::Hosts(HostLaunch { ppn: None, source, kind, extra: Vec::new(), agent }));
+            let (extra, resilient) = (Vec::new(), false);
+            return Ok(Destination::Hosts(HostLaunch { ppn: None, source, kind, extra, agent, resilient }));
         }
         let is_forced = self.launcher.is_some() || !self.launcher_option.is_empty() || !agent.is_empty();
         let mut hosts = match (&self.hosts, &self.hostfile) {
@@ -99,6 +103,7 @@ impl HostOptions {
             kind: self.launcher,
             extra: self.launcher_option,
             agent,
+            resilient: self.resilient,
         }))
     }
 }

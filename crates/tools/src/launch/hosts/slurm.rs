@@ -29,10 +29,10 @@ pub(super) fn command(
         return Err(launcher.refusal("--map-by", instead));
     }
     let mut line: Vec<OsString> = vec![launcher.path.clone().into()];
-    line.push(format!("--mpi={}", protocol(&launcher.path)?).into());
+    line.push(format!("--mpi={}", protocol(&launcher.path, launch.resilient)?).into());
     line.push(format!("--ntasks={}", section.n_pes).into());
     // As oshrun does on one host: a PE that ends badly ends the job, PE 0 has the input.
-    line.push("--kill-on-bad-exit=1".into());
+    line.push(format!("--kill-on-bad-exit={}", u8::from(!launch.resilient)).into());
     line.push(format!("--input={}", options.streams.stdin).into());
     if let Some(cores) = options.placement.cores {
         line.push(format!("--cpus-per-task={cores}").into());
@@ -82,23 +82,26 @@ pub(super) fn command(
     Ok(line)
 }
 
-/// The protocol that this Slurm offers its tasks to find each other.
-fn protocol(srun: &Path) -> Result<&'static str, Failure> {
+/// The protocol that this Slurm offers its tasks to find each other. One that goes on when a task ends is PMI-2.
+fn protocol(srun: &Path, resilient: bool) -> Result<&'static str, Failure> {
     let output = Command::new(srun).arg("--mpi=list").stdin(Stdio::null()).output();
     // Versions differ in which of the two they print to.
     let text = output.map(|o| [o.stdout, o.stderr].concat());
     let text = text.unwrap_or_default();
-    offered(&String::from_utf8_lossy(&text)).ok_or_else(|| {
-        Failure::usage(
+    let protocols: &[_] = if resilient { &["pmi2"] } else { &["pmix", "pmi2"] };
+    offered(&String::from_utf8_lossy(&text), protocols).ok_or_else(|| {
+        Failure::usage(if resilient {
+            "--resilient: srun does not offer PMI-2 (srun --mpi=list); by PMIx, it ends a job in which a PE ends"
+        } else {
             "srun offers neither PMIx nor PMI-2 (srun --mpi=list), by which PEs find each other: install Slurm's \
-                plugin for one of them, or use --launcher hydra",
-        )
+                plugin for one of them, or use --launcher hydra"
+        })
     })
 }
 
-fn offered(list: &str) -> Option<&'static str> {
+fn offered(list: &str, protocols: &[&'static str]) -> Option<&'static str> {
     let has = |name: &str| list.split_whitespace().any(|word| word == name);
-    ["pmix", "pmi2"].into_iter().find(|name| has(name))
+    protocols.iter().copied().find(|name| has(name))
 }
 
 #[cfg(test)]
@@ -108,8 +111,10 @@ mod tests {
     #[test]
     fn pmix_before_pmi_2() {
         let list = "MPI plugin types are...\n\tpmix\n\tpmi2\n\tcray_shasta\n\tnone\n";
-        assert_eq!(offered(list), Some("pmix"));
-        assert_eq!(offered("srun: MPI types are...\nsrun: pmi2\nsrun: none"), Some("pmi2"));
-        assert_eq!(offered("none\npmix_v4x\n"), None);
+        let both = ["pmix", "pmi2"];
+        assert_eq!(offered(list, &both), Some("pmix"));
+        assert_eq!(offered(list, &["pmi2"]), Some("pmi2"));
+        assert_eq!(offered("srun: MPI types are...\nsrun: pmi2\nsrun: none", &both), Some("pmi2"));
+        assert_eq!(offered("none\npmix_v4x\n", &both), None);
     }
 }
