@@ -9,7 +9,7 @@ use ferroshmem_runtime as runtime;
 use ferroshmem_simd::Operator;
 
 use super::nonblocking::known;
-use super::on_group::{Arrays, Collective, OnGroup, Part};
+use super::on_group::{Arrays, Collective, OnGroup, Part, of_one_body};
 use super::{Reduce, ops::Sum};
 
 const DONE: c_int = 0;
@@ -50,159 +50,63 @@ unsafe fn run(
     on_team(name, team, |call| unsafe { call.execute(&collective, arrays) })
 }
 
-/// Copies the root's `source` to every member's `dest`.
-///
-/// # Safety
-/// For this and all functions below: `dest` and `source` are symmetric, valid for the
-/// lengths that the standard demands.
-pub unsafe fn broadcast(
-    name: &'static str,
-    team: usize,
-    dest: *mut c_void,
-    source: *const c_void,
-    bytes: usize,
-    root: c_int,
-) -> c_int {
-    // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
-    on_team(name, team, |call| unsafe { call.broadcast(dest.cast(), source.cast(), bytes, root, true) })
+/// Collectives that have code of their own here, by what comes after the arrays.
+macro_rules! own {
+    ($($(#[$doc:meta])* $name:ident($($argument:ident: $type:ty),*) $(by $last:literal)?;)*) => {$(
+        $(#[$doc])*
+        ///
+        /// # Safety
+        /// As [`broadcast`].
+        #[allow(clippy::too_many_arguments, reason = "C's signature")]
+        pub unsafe fn $name(
+            name: &'static str,
+            team: usize,
+            dest: *mut c_void,
+            source: *const c_void,
+            $($argument: $type),*
+        ) -> c_int {
+            // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
+            on_team(name, team, |call| unsafe { call.$name(dest.cast(), source.cast(), $($argument),* $(, $last)?) })
+        }
+    )*};
 }
 
-/// Gathers all sources, which may differ in length, on every member.
-///
-/// # Safety
-/// As [`broadcast`].
-pub unsafe fn collect(
-    name: &'static str,
-    team: usize,
-    dest: *mut c_void,
-    source: *const c_void,
-    bytes: usize,
-) -> c_int {
-    // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
-    on_team(name, team, |call| unsafe { call.collect(dest.cast(), source.cast(), bytes) })
+own! {
+    /// Copies the root's `source` to every member's `dest`. For this and all functions below: `dest` and `source` are
+    /// symmetric, valid for the lengths that the standard demands, and so are arrays of displacements and counts.
+    broadcast(bytes: usize, root: c_int) by true;
+    /// Gathers all sources, which may differ in length, on every member.
+    collect(bytes: usize);
+    /// Gathers all sources, of one length, on every member.
+    fcollect(bytes: usize);
+    /// Exchanges blocks of `bytes` bytes between all members.
+    alltoall(bytes: usize);
+    /// Exchanges blocks of `nelems` elements that are `dst` and `sst` elements apart.
+    alltoalls(dst: isize, sst: isize, nelems: usize, elem: usize);
 }
 
-/// Gathers all sources, of one length, on every member.
-///
-/// # Safety
-/// As [`broadcast`].
-pub unsafe fn fcollect(
-    name: &'static str,
-    team: usize,
-    dest: *mut c_void,
-    source: *const c_void,
-    bytes: usize,
-) -> c_int {
-    // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
-    on_team(name, team, |call| unsafe { call.fcollect(dest.cast(), source.cast(), bytes) })
+/// Collectives that [`run`] executes.
+macro_rules! run {
+    ($($(#[$doc:meta])* $name:ident($routine:ident, $($argument:ident: $type:ty),*) = $collective:expr;)*) => {$(
+        $(#[$doc])*
+        ///
+        /// # Safety
+        /// As [`broadcast`].
+        #[allow(clippy::too_many_arguments, reason = "C's signature")]
+        pub unsafe fn $name(
+            $routine: &'static str,
+            team: usize,
+            dest: *mut c_void,
+            source: *const c_void,
+            $($argument: $type),*
+        ) -> c_int {
+            // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
+            unsafe { run($routine, team, dest, source, $collective) }
+        }
+    )*};
 }
 
-/// Exchanges blocks of `bytes` bytes between all members.
-///
-/// # Safety
-/// As [`broadcast`].
-pub unsafe fn alltoall(
-    name: &'static str,
-    team: usize,
-    dest: *mut c_void,
-    source: *const c_void,
-    bytes: usize,
-) -> c_int {
-    // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
-    on_team(name, team, |call| unsafe { call.alltoall(dest.cast(), source.cast(), bytes) })
-}
-
-/// Exchanges blocks of `nelems` elements that are `dst` and `sst` elements apart.
-///
-/// # Safety
-/// As [`broadcast`].
-#[allow(clippy::too_many_arguments)]
-pub unsafe fn alltoalls(
-    name: &'static str,
-    team: usize,
-    dest: *mut c_void,
-    source: *const c_void,
-    dst: isize,
-    sst: isize,
-    nelems: usize,
-    elem: usize,
-) -> c_int {
-    // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
-    on_team(name, team, |call| unsafe { call.alltoalls(dest.cast(), source.cast(), dst, sst, nelems, elem) })
-}
-
-/// Gathers a block of `bytes` bytes of each member at the root.
-///
-/// # Safety
-/// As [`broadcast`].
-pub unsafe fn gather(
-    name: &'static str,
-    team: usize,
-    dest: *mut c_void,
-    source: *const c_void,
-    bytes: usize,
-    root: c_int,
-) -> c_int {
-    // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
-    unsafe { run(name, team, dest, source, Collective::Gather { bytes, root, scatters: false }) }
-}
-
-/// Gives each member a block of `bytes` bytes of the root.
-///
-/// # Safety
-/// As [`broadcast`].
-pub unsafe fn scatter(
-    name: &'static str,
-    team: usize,
-    dest: *mut c_void,
-    source: *const c_void,
-    bytes: usize,
-    root: c_int,
-) -> c_int {
-    // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
-    unsafe { run(name, team, dest, source, Collective::Gather { bytes, root, scatters: true }) }
-}
-
-/// As [`gather`], or with `scatters` as [`scatter`], of blocks of `n` elements of `elem` bytes at the root's
-/// displacements.
-///
-/// # Safety
-/// As [`broadcast`]; the root's `displs` has an element for each member.
-#[allow(clippy::too_many_arguments, reason = "C's signature")]
-pub unsafe fn gatherv(
-    name: &'static str,
-    team: usize,
-    dest: *mut c_void,
-    source: *const c_void,
-    displs: *const usize,
-    n: usize,
-    elem: usize,
-    root: c_int,
-    scatters: bool,
-) -> c_int {
-    // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
-    unsafe { run(name, team, dest, source, Collective::Gatherv { displs, n, elem, root, scatters }) }
-}
-
-/// Exchanges blocks of different lengths between all members.
-///
-/// # Safety
-/// As [`broadcast`]; the arrays of displacements and counts have an element for each member.
-#[allow(clippy::too_many_arguments, reason = "C's signature")]
-pub unsafe fn alltoallv(
-    name: &'static str,
-    team: usize,
-    dest: *mut c_void,
-    dest_displs: *const usize,
-    source: *const c_void,
-    source_displs: *const usize,
-    counts: *const usize,
-    elem: usize,
-) -> c_int {
-    let blocks = [dest_displs, source_displs, counts];
-    // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
-    unsafe { run(name, team, dest, source, Collective::Alltoallv { blocks, elem }) }
-}
+of_one_body!(run);
 
 /// Reduces element by element over all members, with the result on every member.
 ///
@@ -247,77 +151,6 @@ pub unsafe fn reduce_op(
 ) -> c_int {
     // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
     unsafe { reduce_by(name, team, dest.cast(), source.cast(), nreduce, known(name, op)) }
-}
-
-/// As [`reduce_op`], with the result on the root alone.
-///
-/// # Safety
-/// As [`broadcast`].
-pub unsafe fn reduce_root(
-    name: &'static str,
-    team: usize,
-    dest: *mut c_void,
-    source: *const c_void,
-    nreduce: usize,
-    op: Option<&'static Operator>,
-    root: c_int,
-) -> c_int {
-    let collective = Collective::ReducePart { part: Part::Root(root, nreduce), op: known(name, op) };
-    // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
-    unsafe { run(name, team, dest, source, collective) }
-}
-
-/// As [`reduce_op`], with block i of `nelems` elements of the result on member i.
-///
-/// # Safety
-/// As [`broadcast`].
-pub unsafe fn reduce_scatter(
-    name: &'static str,
-    team: usize,
-    dest: *mut c_void,
-    source: *const c_void,
-    nelems: usize,
-    op: Option<&'static Operator>,
-) -> c_int {
-    let collective = Collective::ReducePart { part: Part::Blocks(nelems), op: known(name, op) };
-    // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
-    unsafe { run(name, team, dest, source, collective) }
-}
-
-/// As [`reduce_scatter`], with a block of `counts[i]` elements on member i.
-///
-/// # Safety
-/// As [`broadcast`]; `counts` has an element for each member.
-pub unsafe fn reduce_scatterv(
-    name: &'static str,
-    team: usize,
-    dest: *mut c_void,
-    source: *const c_void,
-    counts: *const usize,
-    op: Option<&'static Operator>,
-) -> c_int {
-    let collective = Collective::ReducePart { part: Part::Counts(counts), op: known(name, op) };
-    // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
-    unsafe { run(name, team, dest, source, collective) }
-}
-
-/// Combines the sources of the members before, and with `is_inclusive` not 0 the own one, by an operator that is an
-/// argument.
-///
-/// # Safety
-/// As [`broadcast`].
-pub unsafe fn scan_op(
-    name: &'static str,
-    team: usize,
-    dest: *mut c_void,
-    source: *const c_void,
-    nelems: usize,
-    op: Option<&'static Operator>,
-    is_inclusive: c_int,
-) -> c_int {
-    let collective = Collective::Scan { n: nelems, op: known(name, op), inclusive: is_inclusive != 0 };
-    // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
-    unsafe { run(name, team, dest, source, collective) }
 }
 
 /// Prefix sums over the members.

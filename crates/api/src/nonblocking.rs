@@ -21,7 +21,7 @@ use ferroshmem_simd::Operator;
 
 use super::agree::agree_in;
 pub use super::on_group::Collective;
-use super::on_group::{Arrays, OnGroup, Part};
+use super::on_group::{Arrays, OnGroup, Part, of_one_body};
 
 /// What `shmemx_req_test` returns of a request that is not complete.
 const UNDER_WAY: c_int = 1;
@@ -141,266 +141,40 @@ pub unsafe fn sync<const PERSISTENT: bool>(name: &'static str, team: usize, requ
     unsafe { begin::<PERSISTENT>(name, team, (ptr::null_mut(), ptr::null()), request, Collective::Sync) }
 }
 
-/// Begins to copy the root's `source` to every member's `dest`.
-///
-/// # Safety
-/// As [`sync`].
-pub unsafe fn broadcast<const PERSISTENT: bool>(
-    name: &'static str,
-    team: usize,
-    dest: *mut c_void,
-    source: *const c_void,
-    bytes: usize,
-    root: c_int,
-    request: *mut usize,
-) -> c_int {
-    // SAFETY: as above.
-    unsafe {
-        begin::<PERSISTENT>(name, team, (dest, source), request, Collective::Broadcast { bytes, root, to_root: true })
-    }
+/// Collectives with arrays, by the routine's name and what comes after the arrays: those of
+/// [`collective`](super::collective), which it begins.
+macro_rules! beginnings {
+    ($($(#[$doc:meta])* $name:ident($routine:ident, $($argument:ident: $type:ty),*) = $collective:expr;)*) => {$(
+        #[doc = concat!("Begins [`", stringify!($name), "`](fn@super::collective::", stringify!($name), ").")]
+        ///
+        $(#[$doc])*
+        ///
+        /// # Safety
+        /// As [`sync`]; arrays of displacements and counts are as it needs them until then, too.
+        #[allow(clippy::too_many_arguments, reason = "C's signature")]
+        pub unsafe fn $name<const PERSISTENT: bool>(
+            $routine: &'static str,
+            team: usize,
+            dest: *mut c_void,
+            source: *const c_void,
+            $($argument: $type,)*
+            request: *mut usize,
+        ) -> c_int {
+            // SAFETY: the caller's promises.
+            unsafe { begin::<PERSISTENT>($routine, team, (dest, source), request, $collective) }
+        }
+    )*};
 }
 
-/// Begins to gather all sources, which may differ in length, on every member.
-///
-/// # Safety
-/// As [`sync`].
-pub unsafe fn collect<const PERSISTENT: bool>(
-    name: &'static str,
-    team: usize,
-    dest: *mut c_void,
-    source: *const c_void,
-    bytes: usize,
-    request: *mut usize,
-) -> c_int {
-    // SAFETY: as above.
-    unsafe { begin::<PERSISTENT>(name, team, (dest, source), request, Collective::Collect { bytes }) }
+beginnings! {
+    broadcast(name, bytes: usize, root: c_int) = Collective::Broadcast { bytes, root, to_root: true };
+    collect(name, bytes: usize) = Collective::Collect { bytes };
+    fcollect(name, bytes: usize) = Collective::Fcollect { bytes };
+    alltoall(name, bytes: usize) = Collective::Alltoall { bytes };
+    alltoalls(name, dst: isize, sst: isize, n: usize, elem: usize) = Collective::Alltoalls { dst, sst, n, elem };
+    reduce_op(name, n: usize, op: Option<&'static Operator>) = Collective::Reduce { n, op: known(name, op) };
 }
-
-/// Begins to gather all sources, of one length, on every member.
-///
-/// # Safety
-/// As [`sync`].
-pub unsafe fn fcollect<const PERSISTENT: bool>(
-    name: &'static str,
-    team: usize,
-    dest: *mut c_void,
-    source: *const c_void,
-    bytes: usize,
-    request: *mut usize,
-) -> c_int {
-    // SAFETY: as above.
-    unsafe { begin::<PERSISTENT>(name, team, (dest, source), request, Collective::Fcollect { bytes }) }
-}
-
-/// Begins to exchange blocks of `bytes` bytes between all members.
-///
-/// # Safety
-/// As [`sync`].
-pub unsafe fn alltoall<const PERSISTENT: bool>(
-    name: &'static str,
-    team: usize,
-    dest: *mut c_void,
-    source: *const c_void,
-    bytes: usize,
-    request: *mut usize,
-) -> c_int {
-    // SAFETY: as above.
-    unsafe { begin::<PERSISTENT>(name, team, (dest, source), request, Collective::Alltoall { bytes }) }
-}
-
-/// Begins to exchange blocks of `n` bytes that are `dst` and `sst` bytes apart.
-///
-/// # Safety
-/// As [`sync`].
-#[allow(clippy::too_many_arguments, reason = "C's signature")]
-pub unsafe fn alltoalls<const PERSISTENT: bool>(
-    name: &'static str,
-    team: usize,
-    dest: *mut c_void,
-    source: *const c_void,
-    dst: isize,
-    sst: isize,
-    n: usize,
-    request: *mut usize,
-) -> c_int {
-    // SAFETY: as above.
-    unsafe { begin::<PERSISTENT>(name, team, (dest, source), request, Collective::Alltoalls { dst, sst, n, elem: 1 }) }
-}
-
-/// Begins to reduce element by element over all members. An operator that the type does not have ends the job.
-///
-/// # Safety
-/// As [`sync`].
-pub unsafe fn reduce<const PERSISTENT: bool>(
-    name: &'static str,
-    team: usize,
-    dest: *mut c_void,
-    source: *const c_void,
-    n: usize,
-    op: Option<&'static Operator>,
-    request: *mut usize,
-) -> c_int {
-    let op = known(name, op);
-    // SAFETY: as above.
-    unsafe { begin::<PERSISTENT>(name, team, (dest, source), request, Collective::Reduce { n, op }) }
-}
-
-/// Begins to add up the sources of the members before, and with `is_inclusive` not 0 of the own one.
-///
-/// # Safety
-/// As [`sync`].
-#[allow(clippy::too_many_arguments, reason = "C's signature")]
-pub unsafe fn scan<const PERSISTENT: bool>(
-    name: &'static str,
-    team: usize,
-    dest: *mut c_void,
-    source: *const c_void,
-    n: usize,
-    op: Option<&'static Operator>,
-    is_inclusive: c_int,
-    request: *mut usize,
-) -> c_int {
-    let (op, inclusive) = (known(name, op), is_inclusive != 0);
-    // SAFETY: as above.
-    unsafe { begin::<PERSISTENT>(name, team, (dest, source), request, Collective::Scan { n, op, inclusive }) }
-}
-
-/// Begins to gather a block of each member at the root.
-///
-/// # Safety
-/// As [`sync`].
-pub unsafe fn gather<const PERSISTENT: bool>(
-    name: &'static str,
-    team: usize,
-    dest: *mut c_void,
-    source: *const c_void,
-    bytes: usize,
-    root: c_int,
-    request: *mut usize,
-) -> c_int {
-    // SAFETY: as above.
-    unsafe {
-        begin::<PERSISTENT>(name, team, (dest, source), request, Collective::Gather { bytes, root, scatters: false })
-    }
-}
-
-/// Begins to give each member a block of the root.
-///
-/// # Safety
-/// As [`sync`].
-pub unsafe fn scatter<const PERSISTENT: bool>(
-    name: &'static str,
-    team: usize,
-    dest: *mut c_void,
-    source: *const c_void,
-    bytes: usize,
-    root: c_int,
-    request: *mut usize,
-) -> c_int {
-    // SAFETY: as above.
-    unsafe {
-        begin::<PERSISTENT>(name, team, (dest, source), request, Collective::Gather { bytes, root, scatters: true })
-    }
-}
-
-/// As [`gather`], or with `scatters` as [`scatter`], of blocks of `n` elements at the root's displacements.
-///
-/// # Safety
-/// As [`sync`].
-#[allow(clippy::too_many_arguments, reason = "C's signature")]
-pub unsafe fn gatherv<const PERSISTENT: bool>(
-    name: &'static str,
-    team: usize,
-    dest: *mut c_void,
-    source: *const c_void,
-    displs: *const usize,
-    n: usize,
-    elem: usize,
-    root: c_int,
-    request: *mut usize,
-    scatters: bool,
-) -> c_int {
-    let gatherv = Collective::Gatherv { displs, n, elem, root, scatters };
-    // SAFETY: as above.
-    unsafe { begin::<PERSISTENT>(name, team, (dest, source), request, gatherv) }
-}
-
-/// Begins to exchange blocks of different lengths between all members.
-///
-/// # Safety
-/// As [`sync`]; the arrays of displacements and counts have an element for each member until then.
-#[allow(clippy::too_many_arguments, reason = "C's signature")]
-pub unsafe fn alltoallv<const PERSISTENT: bool>(
-    name: &'static str,
-    team: usize,
-    dest: *mut c_void,
-    dest_displs: *const usize,
-    source: *const c_void,
-    source_displs: *const usize,
-    counts: *const usize,
-    elem: usize,
-    request: *mut usize,
-) -> c_int {
-    let blocks = [dest_displs, source_displs, counts];
-    // SAFETY: as above.
-    unsafe { begin::<PERSISTENT>(name, team, (dest, source), request, Collective::Alltoallv { blocks, elem }) }
-}
-
-/// Begins to reduce to the root.
-///
-/// # Safety
-/// As [`sync`].
-#[allow(clippy::too_many_arguments, reason = "C's signature")]
-pub unsafe fn reduce_root<const PERSISTENT: bool>(
-    name: &'static str,
-    team: usize,
-    dest: *mut c_void,
-    source: *const c_void,
-    n: usize,
-    op: Option<&'static Operator>,
-    root: c_int,
-    request: *mut usize,
-) -> c_int {
-    let (part, op) = (Part::Root(root, n), known(name, op));
-    // SAFETY: as above.
-    unsafe { begin::<PERSISTENT>(name, team, (dest, source), request, Collective::ReducePart { part, op }) }
-}
-
-/// Begins to reduce to a block of `n` elements on each member.
-///
-/// # Safety
-/// As [`sync`].
-pub unsafe fn reduce_scatter<const PERSISTENT: bool>(
-    name: &'static str,
-    team: usize,
-    dest: *mut c_void,
-    source: *const c_void,
-    n: usize,
-    op: Option<&'static Operator>,
-    request: *mut usize,
-) -> c_int {
-    let (part, op) = (Part::Blocks(n), known(name, op));
-    // SAFETY: as above.
-    unsafe { begin::<PERSISTENT>(name, team, (dest, source), request, Collective::ReducePart { part, op }) }
-}
-
-/// Begins to reduce to a block of `counts[i]` elements on member i.
-///
-/// # Safety
-/// As [`sync`]; `counts` has an element for each member until then.
-pub unsafe fn reduce_scatterv<const PERSISTENT: bool>(
-    name: &'static str,
-    team: usize,
-    dest: *mut c_void,
-    source: *const c_void,
-    counts: *const usize,
-    op: Option<&'static Operator>,
-    request: *mut usize,
-) -> c_int {
-    let (part, op) = (Part::Counts(counts), known(name, op));
-    // SAFETY: as above.
-    unsafe { begin::<PERSISTENT>(name, team, (dest, source), request, Collective::ReducePart { part, op }) }
-}
+of_one_body!(beginnings);
 
 /// The operator of a call.
 pub(super) fn known(name: &str, op: Option<&'static Operator>) -> &'static Operator {

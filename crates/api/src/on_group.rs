@@ -102,6 +102,40 @@ impl Collective {
     }
 }
 
+/// Gives a macro the collectives that have no code of their own beside [`OnGroup::execute`]: the routine's name, and what
+/// comes after the arrays.
+macro_rules! of_one_body {
+    ($define:ident) => {
+        $define! {
+            /// Gathers a block of `bytes` bytes of each member at the root.
+            gather(name, bytes: usize, root: c_int) = Collective::Gather { bytes, root, scatters: false };
+            /// Gives each member a block of `bytes` bytes of the root.
+            scatter(name, bytes: usize, root: c_int) = Collective::Gather { bytes, root, scatters: true };
+            /// Gathers blocks of `n` elements of `elem` bytes to the root's displacements, or with `scatters` gives
+            /// them to the members.
+            gatherv(name, displs: *const usize, n: usize, elem: usize, root: c_int, scatters: bool) =
+                Collective::Gatherv { displs, n, elem, root, scatters };
+            /// Exchanges blocks of different lengths between all members, from and to displacements.
+            alltoallv(name, to: *const usize, from: *const usize, counts: *const usize, elem: usize) =
+                Collective::Alltoallv { blocks: [to, from, counts], elem };
+            /// Reduces to the root.
+            reduce_root(name, n: usize, op: Option<&'static Operator>, root: c_int) =
+                Collective::ReducePart { part: Part::Root(root, n), op: known(name, op) };
+            /// Reduces to a block of `n` elements on each member.
+            reduce_scatter(name, n: usize, op: Option<&'static Operator>) =
+                Collective::ReducePart { part: Part::Blocks(n), op: known(name, op) };
+            /// Reduces to a block of `counts[i]` elements on member i.
+            reduce_scatterv(name, counts: *const usize, op: Option<&'static Operator>) =
+                Collective::ReducePart { part: Part::Counts(counts), op: known(name, op) };
+            /// Combines the sources of the members before, and with `is_inclusive` not 0 the own one.
+            scan_op(name, n: usize, op: Option<&'static Operator>, is_inclusive: c_int) =
+                Collective::Scan { n, op: known(name, op), inclusive: is_inclusive != 0 };
+        }
+    };
+}
+
+pub(crate) use of_one_body;
+
 /// A call under way. The safety of its methods is that of the C routines: `dest` and `source`
 /// are symmetric and valid for the lengths that the standard demands.
 pub(crate) struct OnGroup<'a> {
