@@ -71,211 +71,142 @@
 
 #define shmem_put(...) /* Copy contiguous elements to another PE. See shmem_put(3). */ \
     SHMEMI_ARG_6(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(RMA, put, __VA_ARGS__)
-
 #define shmem_p(...) /* Copy one element, given by value, to another PE. See shmem_p(3). */ \
     SHMEMI_ARG_5(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(RMA, p, __VA_ARGS__)
-
 #define shmem_iput(...) /* Copy elements at equal distances to another PE. See shmem_iput(3). */ \
     SHMEMI_ARG_8(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(RMA, iput, __VA_ARGS__)
-
 #define shmem_ibput(...) /* Copy blocks at equal distances to another PE. See shmem_ibput(3). */ \
     SHMEMI_ARG_9(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(RMA, ibput, __VA_ARGS__)
-
 #define shmem_get(...) /* Copy contiguous elements from another PE. See shmem_get(3). */ \
     SHMEMI_ARG_6(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(RMA, get, __VA_ARGS__)
-
 #define shmem_g(...) /* Return one element of another PE. See shmem_g(3). */ \
     SHMEMI_ARG_4(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(RMA, g, __VA_ARGS__)
-
 #define shmem_iget(...) /* Copy elements at equal distances from another PE. See shmem_iget(3). */ \
     SHMEMI_ARG_8(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(RMA, iget, __VA_ARGS__)
-
 #define shmem_ibget(...) /* Copy blocks at equal distances from another PE. See shmem_ibget(3). */ \
     SHMEMI_ARG_9(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(RMA, ibget, __VA_ARGS__)
-
 #define shmem_put_nbi(...) /* Begin to copy contiguous elements to another PE. See shmem_put_nbi(3). */ \
     SHMEMI_ARG_6(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(RMA, put_nbi, __VA_ARGS__)
-
 #define shmem_get_nbi(...) /* Begin to copy contiguous elements from another PE. See shmem_get_nbi(3). */ \
     SHMEMI_ARG_6(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(RMA, get_nbi, __VA_ARGS__)
-
 #define shmem_atomic_fetch(...) /* Return an object of another PE, atomically. See shmem_atomic_fetch(3). */ \
     SHMEMI_ARG_4(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(EXTENDED_AMO, atomic_fetch, __VA_ARGS__)
-
 #define shmem_fetch(source, ...) /* Return an object, atomically: the old name of `shmem_atomic_fetch`. See shmem_atomic_fetch(3). */ \
     SHMEMI_SELECT_EXTENDED_AMO(source, shmem_, _fetch)(source, __VA_ARGS__)
-
 #define shmem_atomic_set(...) /* Set an object of another PE, atomically. See shmem_atomic_set(3). */ \
     SHMEMI_ARG_5(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(EXTENDED_AMO, atomic_set, __VA_ARGS__)
-
 #define shmem_set(dest, ...) /* Set an object, atomically: the old name of `shmem_atomic_set`. See shmem_atomic_set(3). */ \
     SHMEMI_SELECT_EXTENDED_AMO(dest, shmem_, _set)(dest, __VA_ARGS__)
-
 #define shmem_atomic_compare_swap(...) /* Replace an object of another PE if it has a given value. See shmem_atomic_compare_swap(3). */ \
     SHMEMI_ARG_6(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(AMO, atomic_compare_swap, __VA_ARGS__)
-
 #define shmem_cswap(dest, ...) /* Replace an object if it has a given value: the old name of `shmem_atomic_compare_swap`. See shmem_atomic_compare_swap(3). */ \
     SHMEMI_SELECT_AMO(dest, shmem_, _cswap)(dest, __VA_ARGS__)
-
 #define shmem_atomic_swap(...) /* Replace an object of another PE and return its old value. See shmem_atomic_swap(3). */ \
     SHMEMI_ARG_5(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(EXTENDED_AMO, atomic_swap, __VA_ARGS__)
-
 #define shmem_swap(dest, ...) /* Replace an object and return its old value: the old name of `shmem_atomic_swap`. See shmem_atomic_swap(3). */ \
     SHMEMI_SELECT_EXTENDED_AMO(dest, shmem_, _swap)(dest, __VA_ARGS__)
-
 #define shmem_atomic_fetch_inc(...) /* Add 1 to an object of another PE and return its old value. See shmem_atomic_fetch_add(3). */ \
     SHMEMI_ARG_4(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(AMO, atomic_fetch_inc, __VA_ARGS__)
-
 #define shmem_finc(dest, ...) /* Add 1 to an object and return its old value: the old name of `shmem_atomic_fetch_inc`. See shmem_atomic_fetch_add(3). */ \
     SHMEMI_SELECT_AMO(dest, shmem_, _finc)(dest, __VA_ARGS__)
-
 #define shmem_atomic_inc(...) /* Add 1 to an object of another PE. See shmem_atomic_add(3). */ \
     SHMEMI_ARG_4(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(AMO, atomic_inc, __VA_ARGS__)
-
 #define shmem_inc(dest, ...) /* Add 1 to an object: the old name of `shmem_atomic_inc`. See shmem_atomic_add(3). */ \
     SHMEMI_SELECT_AMO(dest, shmem_, _inc)(dest, __VA_ARGS__)
-
 #define shmem_atomic_fetch_add(...) /* Add to an object of another PE and return its old value. See shmem_atomic_fetch_add(3). */ \
     SHMEMI_ARG_5(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(AMO, atomic_fetch_add, __VA_ARGS__)
-
 #define shmem_fadd(dest, ...) /* Add to an object and return its old value: the old name of `shmem_atomic_fetch_add`. See shmem_atomic_fetch_add(3). */ \
     SHMEMI_SELECT_AMO(dest, shmem_, _fadd)(dest, __VA_ARGS__)
-
 #define shmem_atomic_add(...) /* Add to an object of another PE. See shmem_atomic_add(3). */ \
     SHMEMI_ARG_5(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(AMO, atomic_add, __VA_ARGS__)
-
 #define shmem_add(dest, ...) /* Add to an object: the old name of `shmem_atomic_add`. See shmem_atomic_add(3). */ \
     SHMEMI_SELECT_AMO(dest, shmem_, _add)(dest, __VA_ARGS__)
-
 #define shmem_atomic_and(...) /* Clear bits of an object of another PE by AND. See shmem_atomic_and(3). */ \
     SHMEMI_ARG_5(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(BITWISE_AMO, atomic_and, __VA_ARGS__)
-
 #define shmem_atomic_or(...) /* Set bits of an object of another PE by OR. See shmem_atomic_and(3). */ \
     SHMEMI_ARG_5(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(BITWISE_AMO, atomic_or, __VA_ARGS__)
-
 #define shmem_atomic_xor(...) /* Flip bits of an object of another PE by XOR. See shmem_atomic_and(3). */ \
     SHMEMI_ARG_5(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(BITWISE_AMO, atomic_xor, __VA_ARGS__)
-
 #define shmem_atomic_fetch_and(...) /* Clear bits of an object of another PE by AND and return its old value. See shmem_atomic_fetch_and(3). */ \
     SHMEMI_ARG_5(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(BITWISE_AMO, atomic_fetch_and, __VA_ARGS__)
-
 #define shmem_atomic_fetch_or(...) /* Set bits of an object of another PE by OR and return its old value. See shmem_atomic_fetch_and(3). */ \
     SHMEMI_ARG_5(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(BITWISE_AMO, atomic_fetch_or, __VA_ARGS__)
-
 #define shmem_atomic_fetch_xor(...) /* Flip bits of an object of another PE by XOR and return its old value. See shmem_atomic_fetch_and(3). */ \
     SHMEMI_ARG_5(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(BITWISE_AMO, atomic_fetch_xor, __VA_ARGS__)
-
 #define shmem_atomic_fetch_nbi(...) /* Begin to fetch an object of another PE, atomically. See shmem_atomic_fetch_nbi(3). */ \
     SHMEMI_ARG_5(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(EXTENDED_AMO, atomic_fetch_nbi, __VA_ARGS__)
-
 #define shmem_atomic_compare_swap_nbi(...) /* Begin to replace an object of another PE if it has a given value. See shmem_atomic_compare_swap_nbi(3). */ \
     SHMEMI_ARG_7(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(AMO, atomic_compare_swap_nbi, __VA_ARGS__)
-
 #define shmem_atomic_swap_nbi(...) /* Begin to replace an object of another PE and to fetch its old value. See shmem_atomic_swap_nbi(3). */ \
     SHMEMI_ARG_6(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(EXTENDED_AMO, atomic_swap_nbi, __VA_ARGS__)
-
 #define shmem_atomic_fetch_inc_nbi(...) /* Begin to add 1 to an object of another PE and to fetch its old value. See shmem_atomic_fetch_add_nbi(3). */ \
     SHMEMI_ARG_5(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(AMO, atomic_fetch_inc_nbi, __VA_ARGS__)
-
 #define shmem_atomic_fetch_add_nbi(...) /* Begin to add to an object of another PE and to fetch its old value. See shmem_atomic_fetch_add_nbi(3). */ \
     SHMEMI_ARG_6(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(AMO, atomic_fetch_add_nbi, __VA_ARGS__)
-
 #define shmem_atomic_fetch_and_nbi(...) /* Begin to clear bits of an object of another PE by AND and to fetch its old value. See shmem_atomic_fetch_and_nbi(3). */ \
     SHMEMI_ARG_6(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(BITWISE_AMO, atomic_fetch_and_nbi, __VA_ARGS__)
-
 #define shmem_atomic_fetch_or_nbi(...) /* Begin to set bits of an object of another PE by OR and to fetch its old value. See shmem_atomic_fetch_and_nbi(3). */ \
     SHMEMI_ARG_6(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(BITWISE_AMO, atomic_fetch_or_nbi, __VA_ARGS__)
-
 #define shmem_atomic_fetch_xor_nbi(...) /* Begin to flip bits of an object of another PE by XOR and to fetch its old value. See shmem_atomic_fetch_and_nbi(3). */ \
     SHMEMI_ARG_6(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(BITWISE_AMO, atomic_fetch_xor_nbi, __VA_ARGS__)
-
 #define shmem_put_signal(...) /* Copy contiguous elements to another PE, then update a signal there. See shmem_put_signal(3). */ \
     SHMEMI_ARG_9(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(RMA, put_signal, __VA_ARGS__)
-
 #define shmem_put_signal_nbi(...) /* Begin to copy contiguous elements to another PE, and to update a signal there. See shmem_put_signal_nbi(3). */ \
     SHMEMI_ARG_9(__VA_ARGS__, SHMEMI_CTX_GENERIC, SHMEMI_GENERIC, 0)(RMA, put_signal_nbi, __VA_ARGS__)
-
 #define shmem_alltoall(team, dest, ...) /* Give each PE a block, and get one from each. See shmem_alltoall(3). */ \
     SHMEMI_SELECT_RMA(dest, shmem_, _alltoall)(team, dest, __VA_ARGS__)
-
 #define shmem_alltoalls(team, dest, ...) /* Give each PE a block, and get one from each, with gaps between elements. See shmem_alltoalls(3). */ \
     SHMEMI_SELECT_RMA(dest, shmem_, _alltoalls)(team, dest, __VA_ARGS__)
-
 #define shmem_broadcast(team, dest, ...) /* Copy elements of one PE to all. See shmem_broadcast(3). */ \
     SHMEMI_SELECT_RMA(dest, shmem_, _broadcast)(team, dest, __VA_ARGS__)
-
 #define shmem_collect(team, dest, ...) /* Join blocks of all PEs on each PE, of different lengths. See shmem_collect(3). */ \
     SHMEMI_SELECT_RMA(dest, shmem_, _collect)(team, dest, __VA_ARGS__)
-
 #define shmem_fcollect(team, dest, ...) /* Join blocks of all PEs on each PE, of one length. See shmem_collect(3). */ \
     SHMEMI_SELECT_RMA(dest, shmem_, _fcollect)(team, dest, __VA_ARGS__)
-
 #define shmem_and_reduce(team, dest, ...) /* Combine elements of all PEs by bitwise AND. See shmem_reductions(3). */ \
     SHMEMI_SELECT_BITWISE(dest, shmem_, _and_reduce)(team, dest, __VA_ARGS__)
-
 #define shmem_or_reduce(team, dest, ...) /* Combine elements of all PEs by bitwise OR. See shmem_reductions(3). */ \
     SHMEMI_SELECT_BITWISE(dest, shmem_, _or_reduce)(team, dest, __VA_ARGS__)
-
 #define shmem_xor_reduce(team, dest, ...) /* Combine elements of all PEs by bitwise XOR. See shmem_reductions(3). */ \
     SHMEMI_SELECT_BITWISE(dest, shmem_, _xor_reduce)(team, dest, __VA_ARGS__)
-
 #define shmem_max_reduce(team, dest, ...) /* Take the largest of the elements of all PEs. See shmem_reductions(3). */ \
     SHMEMI_SELECT_ORDERED(dest, shmem_, _max_reduce)(team, dest, __VA_ARGS__)
-
 #define shmem_min_reduce(team, dest, ...) /* Take the smallest of the elements of all PEs. See shmem_reductions(3). */ \
     SHMEMI_SELECT_ORDERED(dest, shmem_, _min_reduce)(team, dest, __VA_ARGS__)
-
 #define shmem_sum_reduce(team, dest, ...) /* Add the elements of all PEs. See shmem_reductions(3). */ \
     SHMEMI_SELECT_ARITHMETIC(dest, shmem_, _sum_reduce)(team, dest, __VA_ARGS__)
-
 #define shmem_prod_reduce(team, dest, ...) /* Multiply the elements of all PEs. See shmem_reductions(3). */ \
     SHMEMI_SELECT_ARITHMETIC(dest, shmem_, _prod_reduce)(team, dest, __VA_ARGS__)
-
 #define shmem_sum_inscan(team, dest, ...) /* Add the elements of the PEs up to each PE, its own included. See shmem_scan(3). */ \
     SHMEMI_SELECT_ARITHMETIC(dest, shmem_, _sum_inscan)(team, dest, __VA_ARGS__)
-
 #define shmem_sum_exscan(team, dest, ...) /* Add the elements of the PEs before each PE; the first gets 0. See shmem_scan(3). */ \
     SHMEMI_SELECT_ARITHMETIC(dest, shmem_, _sum_exscan)(team, dest, __VA_ARGS__)
-
 #define shmem_wait_until(ivar, ...) /* Wait until a variable of this PE meets a condition. See shmem_wait_until(3). */ \
     SHMEMI_SELECT_P2P(ivar, shmem_, _wait_until)(ivar, __VA_ARGS__)
-
 #define shmem_wait_until_all(ivars, ...) /* Wait until all variables of an array meet a condition. See shmem_wait_until_all(3). */ \
     SHMEMI_SELECT_P2P(ivars, shmem_, _wait_until_all)(ivars, __VA_ARGS__)
-
 #define shmem_wait_until_any(ivars, ...) /* Wait until any variable of an array meets a condition. See shmem_wait_until_any(3). */ \
     SHMEMI_SELECT_P2P(ivars, shmem_, _wait_until_any)(ivars, __VA_ARGS__)
-
 #define shmem_wait_until_some(ivars, ...) /* Wait until at least one variable of an array meets a condition, and list them. See shmem_wait_until_some(3). */ \
     SHMEMI_SELECT_P2P(ivars, shmem_, _wait_until_some)(ivars, __VA_ARGS__)
-
 #define shmem_wait_until_all_vector(ivars, ...) /* Wait until all variables of an array meet a condition, each with a value of its own. See shmem_wait_until_all(3). */ \
     SHMEMI_SELECT_P2P(ivars, shmem_, _wait_until_all_vector)(ivars, __VA_ARGS__)
-
 #define shmem_wait_until_any_vector(ivars, ...) /* Wait until any variable of an array meets a condition, each with a value of its own. See shmem_wait_until_any(3). */ \
     SHMEMI_SELECT_P2P(ivars, shmem_, _wait_until_any_vector)(ivars, __VA_ARGS__)
-
 #define shmem_wait_until_some_vector(ivars, ...) /* Wait until at least one variable of an array meets a condition, and list them, each with a value of its own. See shmem_wait_until_some(3). */ \
     SHMEMI_SELECT_P2P(ivars, shmem_, _wait_until_some_vector)(ivars, __VA_ARGS__)
-
 #define shmem_test(ivar, ...) /* Say whether a variable of this PE meets a condition. See shmem_test(3). */ \
     SHMEMI_SELECT_P2P(ivar, shmem_, _test)(ivar, __VA_ARGS__)
-
 #define shmem_test_all(ivars, ...) /* Say whether all variables of an array meet a condition. See shmem_test_all(3). */ \
     SHMEMI_SELECT_P2P(ivars, shmem_, _test_all)(ivars, __VA_ARGS__)
-
 #define shmem_test_any(ivars, ...) /* Return a variable of an array that meets a condition. See shmem_test_any(3). */ \
     SHMEMI_SELECT_P2P(ivars, shmem_, _test_any)(ivars, __VA_ARGS__)
-
 #define shmem_test_some(ivars, ...) /* List the variables of an array that meet a condition. See shmem_test_some(3). */ \
     SHMEMI_SELECT_P2P(ivars, shmem_, _test_some)(ivars, __VA_ARGS__)
-
 #define shmem_test_all_vector(ivars, ...) /* Say whether all variables of an array meet a condition, each with a value of its own. See shmem_test_all(3). */ \
     SHMEMI_SELECT_P2P(ivars, shmem_, _test_all_vector)(ivars, __VA_ARGS__)
-
 #define shmem_test_any_vector(ivars, ...) /* Return a variable of an array that meets a condition, each with a value of its own. See shmem_test_any(3). */ \
     SHMEMI_SELECT_P2P(ivars, shmem_, _test_any_vector)(ivars, __VA_ARGS__)
-
 #define shmem_test_some_vector(ivars, ...) /* List the variables of an array that meet a condition, each with a value of its own. See shmem_test_some(3). */ \
     SHMEMI_SELECT_P2P(ivars, shmem_, _test_some_vector)(ivars, __VA_ARGS__)
 

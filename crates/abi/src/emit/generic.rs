@@ -38,8 +38,8 @@ pub fn generic(chapters: &[Chapter], reference: &Reference) -> String {
         writeln!(out, "\n#define SHMEMI_SELECT_{set}(pointer, prefix, suffix) \\\n    {selection}").unwrap();
     }
     out.push_str(FORMS);
+    out.push('\n');
     for generic in &generics {
-        out.push('\n');
         one(&mut out, generic, reference);
     }
     for (name, own, other, function) in BY_COUNT {
