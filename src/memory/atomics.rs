@@ -1,7 +1,6 @@
 //! An array whose elements all PEs update atomically.
 #![allow(unsafe_code)]
 
-use std::fmt;
 use std::panic::Location as Caller;
 
 use ferroshmem_api::amo::{self, Atomic, AtomicInt};
@@ -9,6 +8,7 @@ use ferroshmem_api::constants::CTX_DEFAULT;
 use ferroshmem_api::record::Kind;
 use ferroshmem_api::setup::misuse;
 
+use super::block::array;
 use super::remote::{Location, out_of_line};
 use super::{Block, Symmetric};
 use crate::amo::{Amo, AmoInt};
@@ -50,24 +50,6 @@ impl<'w, T: Amo> Atomics<'w, T> {
     /// Elements of `block` are used by atomic operations only.
     pub(super) fn over(block: Block<'w, T>) -> Self {
         Self { block: block.for_atomics() }
-    }
-
-    /// Elements of each part.
-    ///
-    /// As in the example of [`Window::len`](crate::Window::len).
-    pub fn len(&self) -> usize {
-        self.block.len()
-    }
-
-    /// Whether there are none.
-    ///
-    /// As in the example of [`Window::len`](crate::Window::len).
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    pub(super) fn block(&self) -> &Block<'w, T> {
-        &self.block
     }
 
     /// Ends the updates: each PE has its own part to itself. Collective over the world, and a
@@ -387,8 +369,4 @@ macro_rules! additions {
 
 additions!(f32 as u32, f64 as u64);
 
-impl<T: Amo> fmt::Debug for Atomics<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Atomics").field("len", &self.len()).finish_non_exhaustive()
-    }
-}
+array!(Atomics, Amo);

@@ -231,3 +231,41 @@ impl<T> Drop for Block<'_, T> {
         }
     }
 }
+
+/// What kinds of arrays have in common: how long their parts are, their block, and what `Debug` shows.
+macro_rules! array {
+    ($kind:ident, $bound:ident) => {
+        impl<'w, T: $bound> $kind<'w, T> {
+            /// Elements of each part. Of a [`Window`](crate::Window), as of other kinds of arrays:
+            ///
+            /// ```
+            /// # let world = ferroshmem::World::init()?;
+            /// let window = world.alloc::<u8>(10)?.open();
+            /// assert_eq!((window.len(), window.is_empty()), (10, false)); // on each PE
+            /// # Ok::<(), ferroshmem::Error>(())
+            /// ```
+            pub fn len(&self) -> usize {
+                self.block.len()
+            }
+
+            /// Whether there are none.
+            ///
+            /// As in the example of [`len`](Self::len).
+            pub fn is_empty(&self) -> bool {
+                self.len() == 0
+            }
+
+            pub(super) fn block(&self) -> &Block<'w, T> {
+                &self.block
+            }
+        }
+
+        impl<T: $bound> std::fmt::Debug for $kind<'_, T> {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.debug_struct(stringify!($kind)).field("len", &self.len()).finish_non_exhaustive()
+            }
+        }
+    };
+}
+
+pub(super) use array;

@@ -1,9 +1,9 @@
 //! An array without guarantees.
 #![allow(unsafe_code)]
 
-use std::fmt;
 use std::ptr::NonNull;
 
+use super::block::array;
 use super::{Block, Symmetric};
 use crate::pe::Pe;
 use crate::plain::Plain;
@@ -65,24 +65,6 @@ impl<'w, T: Plain> RawSymmetric<'w, T> {
         self.block.viewed(pe)
     }
 
-    /// Elements of each part.
-    ///
-    /// As in the example of [`Window::len`](crate::Window::len).
-    pub fn len(&self) -> usize {
-        self.block.len()
-    }
-
-    /// Whether there are none.
-    ///
-    /// As in the example of [`Window::len`](crate::Window::len).
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    pub(super) fn block(&self) -> &Block<'w, T> {
-        &self.block
-    }
-
     /// Takes the array back: each PE has its own part to itself. Collective over the world, and a
     /// barrier.
     ///
@@ -106,8 +88,4 @@ impl<'w, T: Plain> RawSymmetric<'w, T> {
     }
 }
 
-impl<T: Plain> fmt::Debug for RawSymmetric<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RawSymmetric").field("len", &self.len()).finish_non_exhaustive()
-    }
-}
+array!(RawSymmetric, Plain);

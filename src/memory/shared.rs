@@ -2,9 +2,10 @@
 #![allow(unsafe_code)]
 
 use std::panic::Location as Caller;
+use std::slice;
 use std::sync::OnceLock;
-use std::{fmt, slice};
 
+use super::block::array;
 use super::remote::Location;
 use super::{Block, Symmetric};
 use crate::init;
@@ -108,24 +109,6 @@ impl<'w, T: Plain> Shared<'w, T> {
         })
     }
 
-    /// Elements of each part.
-    ///
-    /// As in the example of [`Window::len`](crate::Window::len).
-    pub fn len(&self) -> usize {
-        self.block.len()
-    }
-
-    /// Whether there are none.
-    ///
-    /// As in the example of [`Window::len`](crate::Window::len).
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    pub(super) fn block(&self) -> &Block<'w, T> {
-        &self.block
-    }
-
     /// Ends the reading: each PE has its own part to itself again. Collective over the world, and
     /// a barrier.
     ///
@@ -144,8 +127,4 @@ impl<'w, T: Plain> Shared<'w, T> {
     }
 }
 
-impl<T: Plain> fmt::Debug for Shared<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shared").field("len", &self.len()).finish_non_exhaustive()
-    }
-}
+array!(Shared, Plain);

@@ -3,8 +3,9 @@
 
 use std::ops::RangeBounds;
 use std::panic::Location as Caller;
-use std::{fmt, slice};
+use std::slice;
 
+use super::block::array;
 use super::remote::{Location, Remote, Route};
 use super::{Block, SignalUpdate, Signals, Symmetric, copy};
 use crate::error::OutOfBounds;
@@ -49,25 +50,6 @@ impl<'w, T: Plain> Window<'w, T> {
     /// No PE has references to elements of `block`.
     pub(super) fn over(block: Block<'w, T>) -> Self {
         Self { block }
-    }
-
-    /// Elements of each part.
-    ///
-    /// ```
-    /// # let world = ferroshmem::World::init()?;
-    /// let window = world.alloc::<u8>(10)?.open();
-    /// assert_eq!((window.len(), window.is_empty()), (10, false)); // on each PE
-    /// # Ok::<(), ferroshmem::Error>(())
-    /// ```
-    pub fn len(&self) -> usize {
-        self.block.len()
-    }
-
-    /// Whether there are none.
-    ///
-    /// As in the example of [`len`](Self::len).
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// Copies `source` to elements of a PE's part; `remote` does so if the PE is on another node.
@@ -344,14 +326,6 @@ impl<'w, T: Plain> Window<'w, T> {
         step::of_world(Step::Close, &[(What::Array, self.block.id())]);
         Symmetric::over(self.block)
     }
-
-    pub(super) fn block(&self) -> &Block<'w, T> {
-        &self.block
-    }
 }
 
-impl<T: Plain> fmt::Debug for Window<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Window").field("len", &self.len()).finish_non_exhaustive()
-    }
-}
+array!(Window, Plain);
