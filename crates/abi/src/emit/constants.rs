@@ -78,5 +78,11 @@ pub fn rust() -> String {
     for (name, _, value) in HANDLES.iter().chain(EXTENSION_HANDLES) {
         writeln!(out, "/// `{name}`.\npub(crate) const {name}: usize = {value};").unwrap();
     }
+    let of_section = |section: &'static Section| section.constants.iter();
+    let numbers = SECTIONS.iter().chain(EXTENSIONS).flat_map(of_section);
+    let numbers = numbers.map(|c| format!("    (\"{}\", {}),\n", c.name, c.value.trim_end_matches('L')));
+    let handles = HANDLES.iter().chain(EXTENSION_HANDLES);
+    let rows: String = numbers.chain(handles.map(|(name, _, n)| format!("    (\"{name}\", {n}),\n"))).collect();
+    writeln!(out, "\n/// All by their names.\npub(crate) const TABLE: &[(&str, i64)] = &[\n{rows}];").unwrap();
     out
 }
