@@ -19,17 +19,20 @@ const MACHINES: usize = 2;
 /// Processors are emulated there.
 const WATCHDOG: Duration = Duration::from_secs(240);
 
-/// Programs of `c/`, compiled with `-DBRIEF`, and the numbers of PEs with which they run without
+/// Few repetitions, and a type of each size.
+const BRIEF: &[&str] = &["-DBRIEF", "-DFEW_TYPES"];
+
+/// Programs of `c/`, compiled with [`BRIEF`], and the numbers of PEs with which they run without
 /// being asked for: few, since all is slow there. With `--include-ignored`, all numbers.
 const PROGRAMS: &[(&str, &[usize])] = &[
     ("rma_sizes.c", &[2]),
+    ("rma_types.c", &[2]),
     // Two PEs on each machine do to each other what one on each does.
     ("amo.c", &[4]),
     ("signal.c", &[]),
     ("ordering.c", &[2]),
     ("messages/reads.c", &[2]),
     ("reduce.c", &[]),
-    ("rma_types.c", &[]),
     ("memory.c", &[]),
     ("globals.c", &[]),
     ("collectives.c", &[]),
@@ -80,7 +83,7 @@ struct Setting {
 
 impl Setting {
     fn run(&self, source: &str, pes: usize) -> Result<()> {
-        let build = Build::new(source, Compiler::Gcc).flags(&["-DBRIEF"]);
+        let build = Build::new(source, Compiler::Gcc).flags(BRIEF);
         let program = build.run(&self.prefix, &self.cache)?;
         let mut job = Job::same(pes, MACHINES, &[program.into()]);
         job.timeout = WATCHDOG;

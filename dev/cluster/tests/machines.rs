@@ -1,8 +1,5 @@
-//! Virtual machines, jobs in them, and the fabric alone over their RDMA devices.
+//! Virtual machines, and jobs in them.
 
-mod peers;
-
-use std::env;
 use std::ffi::OsString;
 use std::fs;
 use std::process::{Command, ExitCode, Stdio};
@@ -18,15 +15,6 @@ use libtest_mimic::{Failed, Trial};
 type Shared = Arc<Mutex<OnDemand>>;
 
 fn main() -> ExitCode {
-    if env::args().nth(1).as_deref() == Some(peers::ARGUMENT) {
-        return match peers::main() {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => {
-                eprintln!("{error:#}");
-                ExitCode::FAILURE
-            }
-        };
-    }
     let machines = Shared::default();
     let trials = vec![
         trial("machines-end-with-the-cluster", &machines, |_| machines_end()),
@@ -34,9 +22,6 @@ fn main() -> ExitCode {
         trial("files-are-their-own", &machines, files),
         trial("a-bad-end-ends-the-others", &machines, bad_end),
         trial("an-endless-job-is-ended", &machines, endless),
-        trial("the-fabric-over-verbs", &machines, |m| fabric(m, 2)),
-        // Two on each machine: a device reaches itself, too.
-        trial("the-fabric-over-verbs-with-4", &machines, |m| fabric(m, 4)).with_ignored_flag(true),
     ];
     run_trials(|| Ok(trials))
 }
@@ -97,16 +82,6 @@ fn endless(machines: &mut OnDemand) -> Result<()> {
     let outcome = machines.run(&job)?;
     let reason = outcome.stopped.as_deref();
     ensure!(reason == Some("it took too long"), "{reason:?}");
-    Ok(())
-}
-
-fn fabric(machines: &mut OnDemand, n: usize) -> Result<()> {
-    let command = [env::current_exe()?.into(), peers::ARGUMENT.into()];
-    let mut job = Job::same(n, 2, &command);
-    job.timeout = Duration::from_secs(120);
-    let outcome = machines.run(job.env("SHMEM_FABRIC", "verbs;ofi_rxm"))?;
-    ensure!(outcome.success(), "{outcome}");
-    ensure!(outcome.pes[0].stdout.starts_with("verbs;ofi_rxm"), "{outcome}");
     Ok(())
 }
 
