@@ -43,14 +43,8 @@ static void ours_signal(long count)
         for (int turn = 0; turn < 2; turn++) {
             messages++;
             if (turn == me) {
-#ifdef SHMEM_SIGNAL_SET
                 shmem_putmem_signal(heap, local, series->bytes, sig, messages, SHMEM_SIGNAL_SET,
                                     peer);
-#else
-                shmem_putmem(heap, local, series->bytes, peer);
-                shmem_fence();
-                shmem_uint64_p(sig, messages, peer);
-#endif
             } else {
                 shmem_uint64_wait_until(sig, SHMEM_CMP_GE, messages);
             }

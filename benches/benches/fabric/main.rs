@@ -1,12 +1,9 @@
 //! PEs on two hosts made of namespaces: one-sided operations compared with Open MPI's OpenSHMEM over
-//! UCX, messages with libfabric's own, updates of random words with bale's conveyors, puts by
-//! threads with contexts of their own, the part of a put that overlaps with
-//! computation, and IS. docs/benchmarks.md describes the
-//! comparisons.
+//! UCX, messages with libfabric's own, updates of random words with bale's conveyors, puts by threads with contexts of
+//! their own, and IS. docs/benchmarks.md describes the comparisons.
 
 mod keys;
 mod messages;
-mod overlap;
 mod testbed;
 mod threads;
 mod transfers;
@@ -25,7 +22,7 @@ const USAGE: &str = "\
 usage: cargo bench -p ferroshmem-benches --bench fabric [-- [--full] [FILTER...]]
 
 Measures the items with one of FILTER in their names, such as put/8B, reduce/64KiB, message/8B,
-updates/add, threads/put, overlap/1MiB or IS, with PEs on two hosts made of namespaces (which takes root). --full \
+updates/add, threads/put or IS, with PEs on two hosts made of namespaces (which takes root). --full \
 takes more turns, and longer.";
 
 fn run(options: &Options) -> Result<bool> {
@@ -36,7 +33,6 @@ fn run(options: &Options) -> Result<bool> {
     messages::run(&mut testbed, options)?;
     updates::run(&mut testbed, options)?;
     threads::run(&mut testbed, options)?;
-    overlap::run(&mut testbed, options)?;
     keys::run(&mut testbed, options)?;
     Ok(testbed.report())
 }

@@ -44,8 +44,6 @@ pub(crate) fn numbers<const N: usize>(output: &str) -> Result<Vec<[f64; N]>> {
 pub(crate) enum Program {
     /// One of `pgas-microbench/`.
     Micro(&'static str),
-    /// `c/overlap.c`.
-    Overlap,
     /// `c/tagged.c`.
     Tagged,
     /// `c/conveyors.c`.
@@ -60,7 +58,6 @@ impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Micro(name) => name,
-            Self::Overlap => "overlap",
             Self::Tagged => "tagged",
             Self::Conveyors => "conveyors",
             Self::Threads => "threads",
@@ -162,7 +159,6 @@ impl Variant {
         match program {
             Program::Micro(name) => Ok(make("pgas-microbench", &[], "")?.join(name)),
             Program::Keys => Ok(make("nas", &["is"], "-march=native")?.join("is-putget")),
-            Program::Overlap => self.compile("overlap", &[]),
             Program::Threads => self.compile("threads", &["-pthread".to_owned()]),
             // The name of what is installed without headers, too.
             Program::Tagged => self
