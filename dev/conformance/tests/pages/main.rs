@@ -2,6 +2,8 @@
 //! no words are cut off, and tables and pictures work by keyboard.
 
 mod browser;
+#[path = "../../../../pgas-microbench/tests/report/sample.rs"]
+mod sample;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,11 +11,9 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
 use browser::Browser;
-use ferroshmem_conformance::prefix::workspace;
 use ferroshmem_conformance::suite::Setting;
 use ferroshmem_conformance::{Build, Compiler, Job, Suite};
-use pgas_microbench::measurement;
-use pgas_microbench::report::{self, Context, RunRecord};
+use pgas_microbench::report;
 
 const BEFORE: &str = include_str!("before.js");
 const LOOK: &str = include_str!("look.js");
@@ -57,28 +57,12 @@ fn of_job(s: &Setting, mode: &str) -> Result<[PathBuf; 2]> {
     Ok(pages)
 }
 
-/// The report of some of the measurements in the documentation: on the page of all, axe takes as long as all tests.
+/// The report of some measurements: on the page of all, axe takes as long as all tests.
 fn of_report(s: &Setting) -> Result<PathBuf> {
-    let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-    let run = RunRecord {
-        command: "oshrun --bind-to core -n 2 latency -t 20".to_owned(),
-        seconds: 60.0,
-        failure: Some("ended after 60 s".to_owned()),
-        conditions: None,
-    };
-    let context = Context {
-        title: "FerroSHMEM beside others".to_owned(),
-        machine: vec![pair("Cores", "2")],
-        implementations: vec![pair("Open MPI", "4.1.4")],
-        runs: vec![run],
-        mode: "quick".to_owned(),
-        when: "today".to_owned(),
-        notes: vec!["more than 2 PEs take turns".to_owned()],
-    };
-    let mut rows = measurement::read(&workspace().join("docs/results/results.csv"))?;
+    let mut rows = sample::full();
     rows.retain(|row| ["latency", "stream", "sp"].contains(&row.program.as_str()));
     let page = s.scratch.join("report.html");
-    fs::write(&page, report::page(&context, &rows)?)?;
+    fs::write(&page, report::page(&sample::context(), &rows)?)?;
     Ok(page)
 }
 
