@@ -67,40 +67,6 @@ const COLLECTIVES: &[Series] = &[
     ("sum_exscan", CALL, "latency", WORDS),
 ];
 
-const MPI_LATENCY: &[Series] = &[
-    ("put", RMA, "latency", BYTES),
-    ("get", RMA, "latency", BYTES),
-    ("iput", RMA, "latency", WORDS),
-    ("iget", RMA, "latency", WORDS),
-    ("exchange", TWO_SIDED, "latency", BYTES),
-    ("sendrecv", TWO_SIDED, "latency", BYTES),
-    ("sendrecv_deep", TWO_SIDED, "latency", LONG),
-];
-
-const MPI_BANDWIDTH: &[Series] = &[
-    ("put", RMA, "bandwidth", BYTES),
-    ("put_nbi", RMA, "bandwidth", BYTES),
-    ("get", RMA, "bandwidth", BYTES),
-    ("get_nbi", RMA, "bandwidth", BYTES),
-    ("iput", RMA, "bandwidth", WORDS),
-    ("iget", RMA, "bandwidth", WORDS),
-    ("sendrecv", TWO_SIDED, "bandwidth", BYTES),
-    ("put", RMA, "rate", LONG),
-    ("sendrecv", TWO_SIDED, "rate", LONG),
-];
-
-const MPI_COLLECTIVES: &[Series] = &[
-    ("barrier_all", COLLECTIVE, "latency", NONE),
-    ("broadcast", COLLECTIVE, "latency", WORDS),
-    ("collect", COLLECTIVE, "latency", WORDS),
-    ("fcollect", COLLECTIVE, "latency", WORDS),
-    ("alltoall", COLLECTIVE, "latency", WORDS),
-    ("reduce", COLLECTIVE, "latency", WORDS),
-    ("reduce_int", COLLECTIVE, "latency", WORDS),
-    ("sum_inscan", COLLECTIVE, "latency", WORDS),
-    ("sum_exscan", COLLECTIVE, "latency", WORDS),
-];
-
 const UPDATES: &[Series] = &[
     ("random_put", CALL, "rate", LONG),
     ("random_add", CALL, "rate", LONG),
@@ -114,18 +80,15 @@ const UPDATES: &[Series] = &[
 
 /// By PEs of one thread.
 const STENCIL: &[Series] = &[("five_point", BOTH, "latency", NONE)];
-const MPI_STENCIL: &[Series] = &[("five_point", TWO_SIDED, "latency", NONE)];
 
 const PACKING: &[Series] = &[("pack", BOTH, "latency", WORDS), ("unpack", BOTH, "latency", WORDS)];
 
 const MPI_PACKING: &[Series] = &[("pack", &["rma", "sendrecv"], "latency", WORDS), ("unpack", RMA, "latency", WORDS)];
 
 const PUTS: &[Series] = &[("one_to_all", CALL, "rate", LONG), ("all_to_all", CALL, "rate", LONG)];
-const MPI_PUTS: &[Series] = &[("one_to_all", RMA, "rate", LONG), ("all_to_all", RMA, "rate", LONG)];
 
 /// By PEs of one thread.
 const HALO: &[Series] = &[("halo", BOTH, "latency", WORDS)];
-const MPI_HALO: &[Series] = &[("halo", &["sendrecv", "rma"], "latency", WORDS)];
 
 /// Each on a counter of its own and on one for all.
 const ATOMICS: [[&str; 2]; 7] = [
@@ -137,6 +100,15 @@ const ATOMICS: [[&str; 2]; 7] = [
     ["fetch", "fetch_contended"],
     ["set", "set_contended"],
 ];
+
+/// What the program for MPI measures of these: its forms are those of messages, or made of the one-sided ones.
+fn by_mpi(series: &[Series], one_sided: &'static [&'static str]) -> Vec<Series> {
+    let has = |(name, forms, ..): &&Series| {
+        !["copy", "p", "g", "sync_all", "alltoalls"].contains(name) && (*name, *forms) != ("exchange", CALL)
+    };
+    let forms = |forms| if forms == TWO_SIDED { TWO_SIDED } else { one_sided };
+    series.iter().filter(has).map(|&(name, of, quantity, sizes)| (name, forms(of), quantity, sizes)).collect()
+}
 
 /// What a program measures; OpenSHMEM before 1.5 has no non-blocking atomics, before 1.6 no scans, and messages
 /// are FerroSHMEM's and MPI's.
@@ -156,13 +128,13 @@ pub(crate) fn series(program: &str, is_recent: bool) -> Vec<Series> {
         "puts" => PUTS.to_vec(),
         "halo" => HALO.to_vec(),
         "mpi-packing" => MPI_PACKING.to_vec(),
-        "mpi-puts" => MPI_PUTS.to_vec(),
-        "mpi-halo" => MPI_HALO.to_vec(),
-        "mpi-stencil" => MPI_STENCIL.to_vec(),
-        "mpi-latency" => MPI_LATENCY.to_vec(),
-        "mpi-bandwidth" => MPI_BANDWIDTH.to_vec(),
+        "mpi-stencil" => by_mpi(STENCIL, TWO_SIDED),
+        "mpi-halo" => by_mpi(HALO, &["sendrecv", "rma"]),
+        "mpi-latency" => by_mpi(LATENCY, RMA),
+        "mpi-bandwidth" => by_mpi(BANDWIDTH, RMA),
+        "mpi-puts" => by_mpi(PUTS, RMA),
         "mpi-atomics" => atomics(RMA),
-        "mpi-collectives" => MPI_COLLECTIVES.to_vec(),
+        "mpi-collectives" => by_mpi(COLLECTIVES, COLLECTIVE),
         other => panic!("there is no program {other}"),
     };
     let is_new = |(name, forms, ..): &Series| {
