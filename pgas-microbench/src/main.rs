@@ -76,12 +76,12 @@ fn perform(options: &Options) -> Result<ExitCode> {
         bail!("nothing could be measured");
     }
     let context = context(options, &request, &results);
-    let written = folder.fill(|fresh| {
+    folder.fill(|fresh| {
         measurement::write(&fresh.join(RESULTS), &results.measurements)?;
         fs::write(fresh.join(CONTEXT), serde_json::to_string_pretty(&context)?)?;
         report::write(fresh, &context, &results.measurements)
     })?;
-    conclude(folder.path(), &written);
+    println!("{}", folder.path().join("index.html").display());
     Ok(match results.interrupted {
         true => ExitCode::from(INTERRUPTED),
         false => ExitCode::SUCCESS,
@@ -96,21 +96,14 @@ fn again(path: &Path) -> Result<ExitCode> {
     let context = fs::read_to_string(&file).with_context(name)?;
     let context: Context = serde_json::from_str(&context).with_context(name)?;
     let folder = Folder::new(path)?;
-    let written = folder.fill(|fresh| {
+    folder.fill(|fresh| {
         for kept in [RESULTS, CONTEXT] {
             fs::copy(path.join(kept), fresh.join(kept))?;
         }
         report::write(fresh, &context, &measurements)
     })?;
-    conclude(folder.path(), &written);
+    println!("{}", folder.path().join("index.html").display());
     Ok(ExitCode::SUCCESS)
-}
-
-fn conclude(path: &Path, written: &report::Written) {
-    if let Some(reason) = &written.without_png {
-        eprintln!("pgas-microbench: the plots are there as SVG only: {reason}");
-    }
-    println!("{}", path.join("index.html").display());
 }
 
 /// The libraries to measure, and threads without one.

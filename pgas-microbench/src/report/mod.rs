@@ -8,8 +8,6 @@ mod figures;
 mod overview;
 mod page;
 mod palette;
-#[cfg(feature = "png")]
-mod png;
 mod rows;
 
 use std::fs;
@@ -85,8 +83,6 @@ pub struct Written {
     pub page: PathBuf,
     /// Number of figures.
     pub figures: usize,
-    /// Why there are no PNG files, such as a system without fonts.
-    pub without_png: Option<String>,
 }
 
 /// The figures of some measurements, without those that lack data.
@@ -110,8 +106,8 @@ pub fn page(context: &Context, measurements: &[Measurement]) -> Result<String> {
 }
 
 /// Writes `index.html`, and the picture of all figures as `figures/00-overview.svg` and each figure as
-/// `figures/NN-slug.svg` and `.png`, to a folder, which is made if it does not exist. The page links to a file
-/// `results.csv` in the same folder.
+/// `figures/NN-slug.svg`, to a folder, which is made if it does not exist. The page links to a file `results.csv` in the
+/// same folder.
 ///
 /// # Errors
 /// If a figure cannot be drawn or a file cannot be written. All figures are drawn before the first
@@ -125,13 +121,7 @@ pub fn write(folder: &Path, context: &Context, measurements: &[Measurement]) -> 
         .map(|figure| Ok((figure.file_stem(), figure.svg()?)))
         .chain(overview(&figures).map(|picture| Ok(("00-overview".to_owned(), picture))))
         .collect::<Result<Vec<_>>>()?;
-    let (images, without_png) = match images(&pictures) {
-        Ok(images) => (images, None),
-        Err(error) => (Vec::new(), Some(format!("{error:#}"))),
-    };
-    let below = |stem: &str, ending: &str| PathBuf::from(format!("figures/{stem}.{ending}"));
-    files.extend(images.into_iter().map(|(stem, image)| (below(&stem, "png"), image)));
-    files.extend(pictures.into_iter().map(|(stem, svg)| (below(&stem, "svg"), svg.into_bytes())));
+    files.extend(pictures.into_iter().map(|(stem, svg)| (format!("figures/{stem}.svg").into(), svg.into_bytes())));
 
     let make = |folder: &Path| fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()));
     make(&folder.join("figures"))?;
@@ -139,18 +129,5 @@ pub fn write(folder: &Path, context: &Context, measurements: &[Measurement]) -> 
         let path = folder.join(name);
         fs::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))?;
     }
-    Ok(Written { page: folder.join("index.html"), figures: figures.len(), without_png })
-}
-
-/// All pictures as PNG, with their names.
-#[cfg(feature = "png")]
-fn images(pictures: &[(String, String)]) -> Result<Vec<(String, Vec<u8>)>> {
-    let painter = png::Painter::new()?;
-    let image = |(stem, svg): &(String, String)| Ok((stem.clone(), painter.png(svg)?));
-    pictures.iter().map(image).collect()
-}
-
-#[cfg(not(feature = "png"))]
-fn images(_: &[(String, String)]) -> Result<Vec<(String, Vec<u8>)>> {
-    anyhow::bail!("built without the feature `png`")
+    Ok(Written { page: folder.join("index.html"), figures: figures.len() })
 }

@@ -246,7 +246,7 @@ fn a_page_is_the_same_each_time() {
 }
 
 #[test]
-fn a_report_is_a_page_and_each_figure_as_svg_and_png() {
+fn a_report_is_a_page_and_each_figure_as_svg() {
     let mut rows = sample::full();
     rows.retain(|row| row.program == "is" || row.program == "sp");
     let folder = tempfile::tempdir().unwrap();
@@ -256,20 +256,11 @@ fn a_report_is_a_page_and_each_figure_as_svg_and_png() {
     assert_eq!(written.figures, 2);
     assert_eq!(fs::read_to_string(&written.page).unwrap(), page(&sample::context(), &rows).unwrap());
     for figure in figures(&rows) {
-        let path = |ending: &str| folder.join(format!("figures/{}.{ending}", figure.file_stem()));
-        assert_eq!(fs::read_to_string(path("svg")).unwrap(), figure.svg().unwrap());
+        let path = folder.join(format!("figures/{}.svg", figure.file_stem()));
+        assert_eq!(fs::read_to_string(path).unwrap(), figure.svg().unwrap());
         let overview = fs::read_to_string(folder.join("figures/00-overview.svg")).unwrap();
         let link = format!("href=\"{}.svg\"", figure.file_stem());
         assert!(overview.contains(&link), "{link}");
-        if let Some(why) = &written.without_png {
-            assert!(!path("png").exists());
-            eprintln!("PNG not checked: {why}");
-            continue;
-        }
-        let png = fs::read(path("png")).unwrap();
-        assert_eq!(&png[..8], b"\x89PNG\r\n\x1a\n");
-        let number = |at: usize| u32::from_be_bytes(png[at..at + 4].try_into().unwrap());
-        assert!(number(16) > 1000 && number(20) > 500);
     }
 }
 
