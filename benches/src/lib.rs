@@ -14,8 +14,8 @@ pub mod comparison;
 pub mod job;
 pub mod options;
 pub mod outcome;
-pub mod ratios;
 pub mod round;
+pub mod sampler;
 pub mod start;
 pub mod surroundings;
 pub mod table;
@@ -27,6 +27,7 @@ pub use job::Job;
 pub use options::Options;
 pub use outcome::Outcome;
 pub use round::Round;
+pub use sampler::Sampler;
 pub use start::Start;
 pub use table::{LiveTable, Table};
 

@@ -1,4 +1,4 @@
-//! The command line of `benches/collectives` and `benches/fabric`.
+//! The command line of the suites.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! The cost of the library compared with the bare hardware: criterion measures the ratios of rounds
-//! of the programs in `c/`; a table at the end compares them with the limits.
+//! The cost of the library compared with the bare hardware: ratios of rounds of the programs in `c/`, which a table at
+//! the end compares with the limits.
 //!
 //! `cargo bench -p ferroshmem-benches -- barrier` measures items with "barrier" in their names.
 
@@ -10,9 +10,7 @@ use std::process::{Command, ExitCode};
 use std::time::Duration;
 
 use anyhow::Result;
-use criterion::Criterion;
-use ferroshmem_benches::ratios::{self, Ratios};
-use ferroshmem_benches::{Bar, Builder, Round, Start, Table};
+use ferroshmem_benches::{Bar, Builder, Round, Sampler, Start};
 use pgas_microbench::job::Session;
 use programs::{Program, Variables};
 
@@ -68,63 +66,50 @@ fn start_session(builder: &Builder, program: &Program, variables: Variables) -> 
 }
 
 /// Measures all series of a program; starts it with the first that the command line asks for.
-fn run(criterion: &mut Criterion<Ratios>, table: &mut Table, builder: &Builder, program: &Program) -> Result<()> {
+fn run(sampler: &mut Sampler, builder: &Builder, program: &Program) -> Result<()> {
     let Program { build, pes, series, .. } = program;
-    let mut group = ratios::group(criterion, &build.name);
-    if *pes > 2 {
-        // Rounds take long and differ much.
-        group.warm_up_time(Duration::from_secs(1));
-        group.measurement_time(Duration::from_secs(4));
-    }
+    // Rounds of many PEs take long and differ much.
+    let time = Duration::from_secs(if *pes > 2 { 4 } else { 1 });
     let mut sessions = None;
     for (name, bar) in series {
-        let rounds = ratios::sample(&mut group, name, *bar, |rounds| {
+        sampler.sample(&format!("{}/{name}", build.name), *bar, time, |rounds| {
             let sessions = match &mut sessions {
                 Some(sessions) => sessions,
                 None => sessions.insert(Sessions::start(builder, program)?),
             };
             sessions.measure(name, rounds)
         })?;
-        table.add(&format!("{}/{name}", build.name), *bar, &rounds);
     }
-    group.finish();
     Ok(())
 }
 
 /// Measures starting 64 PEs.
-fn start(criterion: &mut Criterion<Ratios>, table: &mut Table, builder: &Builder) -> Result<()> {
-    let bar = Some(Bar::Time(2.0));
-    let mut group = ratios::group(criterion, "64-PEs");
-    group.sample_size(10);
-    group.measurement_time(Duration::from_secs(8));
+fn start(sampler: &mut Sampler, builder: &Builder) -> Result<()> {
     let mut start = None;
-    let rounds = ratios::sample(&mut group, "start-up", bar, |rounds| {
+    sampler.sample("64-PEs/start-up", Some(Bar::Time(2.0)), Duration::from_secs(8), |rounds| {
         let start = match &mut start {
             Some(start) => start,
             None => start.insert(Start::new(builder, 64)?),
         };
         (0..rounds).map(|round| start.measure(round % 2 == 0)).collect()
-    })?;
-    table.add("64-PEs/start-up", bar, &rounds);
-    group.finish();
-    Ok(())
+    })
 }
 
-fn run_all(criterion: &mut Criterion<Ratios>, table: &mut Table) -> Result<()> {
+fn run_all(sampler: &mut Sampler) -> Result<()> {
     let builder = Builder::new(Path::new(env!("CARGO_TARGET_TMPDIR")))?;
     for program in programs::all() {
-        run(criterion, table, &builder, &program)?;
+        run(sampler, &builder, &program)?;
     }
-    start(criterion, table, &builder)
+    start(sampler, &builder)
 }
 
 fn main() -> ExitCode {
-    let mut criterion = ratios::criterion();
-    let mut table = Table::default();
-    let result = run_all(&mut criterion, &mut table);
-    criterion.final_summary();
-    if !table.is_empty() {
-        println!("\n{table}");
+    let Some(mut sampler) = Sampler::of_arguments("ratios") else {
+        return ExitCode::SUCCESS;
+    };
+    let result = run_all(&mut sampler);
+    if !sampler.table.is_empty() {
+        println!("{}", sampler.table);
     }
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -8,12 +8,10 @@ mod loops;
 
 use std::convert::Infallible;
 use std::ffi::c_int;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use criterion::BenchmarkGroup;
 use ferroshmem::{Error, World};
-use ferroshmem_benches::ratios::{self, Ratios};
-use ferroshmem_benches::{Bar, Round, Table};
+use ferroshmem_benches::{Bar, Round, Sampler};
 use ferroshmem_interop::loops as c;
 
 /// Elements of the arrays whose elements are put one by one: they fit the first-level cache.
@@ -34,15 +32,12 @@ fn like(array: *mut i64, address: *const i64) -> *mut i64 {
 }
 
 /// Collects the ratios, on PE 0 only.
-struct Ledger<'a> {
-    group: Option<BenchmarkGroup<'a, Ratios>>,
-    table: Table,
-}
+struct Ledger(Option<Sampler>);
 
-impl Ledger<'_> {
+impl Ledger {
     /// Measures `count` operations in C and in Rust.
     fn add(&mut self, name: &str, count: usize, mut c: impl FnMut(), mut rust: impl FnMut() -> Result<(), Error>) {
-        let Some(group) = &mut self.group else {
+        let Some(sampler) = &mut self.0 else {
             return;
         };
         let times = if count == ELEMENTS { MANY / count } else { 1 };
@@ -61,14 +56,12 @@ impl Ledger<'_> {
             let per_operation = (times * count) as f64;
             Round { bare: bare / per_operation, ours: ours / per_operation }
         };
-        let rounds = ratios::sample(group, name, Some(BAR), |rounds| {
+        let Ok(()) = sampler.sample(name, Some(BAR), Duration::from_secs(1), |rounds| {
             if rounds == 0 {
                 round(0);
             }
             Ok::<_, Infallible>((0..rounds).map(&mut round).collect())
         });
-        let Ok(rounds) = rounds;
-        self.table.add(name, Some(BAR), &rounds);
     }
 }
 
@@ -80,7 +73,7 @@ fn time(work: &mut impl FnMut()) -> f64 {
 }
 
 /// Single elements: put, get, p, g.
-fn elements(ledger: &mut Ledger<'_>, world: &World) -> Result<(), Error> {
+fn elements(ledger: &mut Ledger, world: &World) -> Result<(), Error> {
     let pe = world.my_pe().next();
     let n = pe.number() as c_int;
     let array = world.alloc(ELEMENTS)?;
@@ -118,7 +111,7 @@ fn elements(ledger: &mut Ledger<'_>, world: &World) -> Result<(), Error> {
 }
 
 /// Many elements at once: put, get.
-fn arrays(ledger: &mut Ledger<'_>, world: &World) -> Result<(), Error> {
+fn arrays(ledger: &mut Ledger, world: &World) -> Result<(), Error> {
     let pe = world.my_pe().next();
     let n = pe.number() as c_int;
     let array = world.alloc(LONG)?;
@@ -149,7 +142,7 @@ fn arrays(ledger: &mut Ledger<'_>, world: &World) -> Result<(), Error> {
 }
 
 /// Atomic operations.
-fn atomics(ledger: &mut Ledger<'_>, world: &World) -> Result<(), Error> {
+fn atomics(ledger: &mut Ledger, world: &World) -> Result<(), Error> {
     let pe = world.my_pe().next();
     let n = pe.number() as c_int;
     let atomics = world.atomics(ELEMENTS)?;
@@ -188,27 +181,20 @@ fn atomics(ledger: &mut Ledger<'_>, world: &World) -> Result<(), Error> {
     Ok(())
 }
 
-/// Allocates and frees on every PE; the PE with a group measures.
-fn measure(group: Option<BenchmarkGroup<'_, Ratios>>, world: &World) -> Result<Table, Error> {
-    let table = Table::default();
-    let mut ledger = Ledger { group, table };
-    elements(&mut ledger, world)?;
-    arrays(&mut ledger, world)?;
-    atomics(&mut ledger, world)?;
-    Ok(ledger.table)
-}
-
 fn main() -> Result<(), Error> {
     let world = World::init()?;
-    if world.my_pe().number() != 0 {
-        return measure(None, &world).map(drop);
-    }
-    let mut criterion = ratios::criterion();
-    let group = ratios::group(&mut criterion, "rust-to-c");
-    let table = measure(Some(group), &world)?;
-    criterion.final_summary();
-    if !table.is_empty() {
-        println!("\nbare: C, ours: Rust; time of an operation\n{table}");
+    let Some(sampler) = Sampler::of_arguments("rust") else {
+        return Ok(());
+    };
+    // All PEs allocate and free.
+    let mut ledger = Ledger((world.my_pe().number() == 0).then_some(sampler));
+    elements(&mut ledger, &world)?;
+    arrays(&mut ledger, &world)?;
+    atomics(&mut ledger, &world)?;
+    if let Some(Sampler { table, .. }) = &ledger.0
+        && !table.is_empty()
+    {
+        println!("bare: C, ours: Rust; time of an operation\n{table}");
     }
     Ok(())
 }
