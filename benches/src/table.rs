@@ -4,6 +4,7 @@ use std::fmt;
 use std::io::{IsTerminal, Write, stderr};
 
 use pgas_microbench::Spread;
+pub use pgas_microbench::progress::clear;
 
 use crate::{Bar, Outcome, Round};
 
@@ -95,13 +96,6 @@ pub fn progress(what: &str) {
         clear();
         eprint!("{what} ...");
         let _ = stderr().flush();
-    }
-}
-
-/// Removes the progress line.
-pub fn clear() {
-    if stderr().is_terminal() {
-        eprint!("\r\x1b[K");
     }
 }
 

@@ -14,7 +14,7 @@ use pgas_microbench::folder::{Folder, RESULTS};
 use pgas_microbench::implementation::{Family, Implementation, Search, find};
 use pgas_microbench::options::Options;
 use pgas_microbench::plan::{Mode, Request, Run, plan};
-use pgas_microbench::progress::{Progress, minutes};
+use pgas_microbench::progress::{self, Progress, minutes};
 use pgas_microbench::report::Context;
 use pgas_microbench::{machine, measurement, report};
 
@@ -71,7 +71,7 @@ fn perform(options: &Options) -> Result<ExitCode> {
     let mut progress = Progress::new(runs.len(), expected);
     let stop = || STOP.load(Ordering::Relaxed);
     let results = campaign.run(&runs, &mut progress, &stop)?;
-    progress.finish();
+    progress::clear();
     if results.measurements.is_empty() {
         bail!("nothing could be measured");
     }

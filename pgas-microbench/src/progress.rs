@@ -1,13 +1,11 @@
 //! Progress of the runs, and the estimated time of the rest.
 
+use std::io::{IsTerminal, stderr};
 use std::time::Instant;
 
-use indicatif::{ProgressBar, ProgressStyle};
-
-/// A progress bar on a terminal, a line for each run elsewhere.
+/// A line that changes on a terminal, a line for each run elsewhere.
 #[derive(Debug)]
 pub struct Progress {
-    bar: ProgressBar,
     runs: usize,
     begun: usize,
     estimate: Estimate,
@@ -35,39 +33,35 @@ impl Estimate {
 impl Progress {
     /// For `runs` runs with an estimated time of `expected` seconds.
     pub fn new(runs: usize, expected: f64) -> Self {
-        let bar = ProgressBar::new(runs as u64);
-        let style = "{wide_bar} {pos}/{len}, {elapsed} so far, {msg}";
-        bar.set_style(ProgressStyle::with_template(style).expect("the template is well-formed"));
-        Self { bar, runs, begun: 0, estimate: Estimate { expected, ..Estimate::default() }, start: Instant::now() }
+        Self { runs, begun: 0, estimate: Estimate { expected, ..Estimate::default() }, start: Instant::now() }
     }
 
     /// A run begins.
     pub fn begin(&mut self, name: &str) {
         self.begun += 1;
-        let left = minutes(self.estimate.left());
-        if self.bar.is_hidden() {
-            eprintln!("[{}/{}] {name} ({left} left)", self.begun, self.runs);
-        } else {
-            self.bar.set_message(format!("{left} left: {name}"));
-            self.bar.tick();
-        }
+        let (so_far, left) = (minutes(self.start.elapsed().as_secs_f64()), minutes(self.estimate.left()));
+        let line = format!("[{}/{}] {name} ({so_far} so far, {left} left)", self.begun, self.runs);
+        clear();
+        if stderr().is_terminal() { eprint!("{line}") } else { eprintln!("{line}") }
     }
 
     /// A run with an estimated time of `expected` seconds has ended.
     pub fn end(&mut self, expected: f64) {
         self.estimate.done += expected;
         self.estimate.taken = self.start.elapsed().as_secs_f64();
-        self.bar.inc(1);
     }
 
     /// Prints a message.
     pub fn print(&self, text: &str) {
-        self.bar.suspend(|| eprintln!("{text}"));
+        clear();
+        eprintln!("{text}");
     }
+}
 
-    /// Removes the bar.
-    pub fn finish(self) {
-        self.bar.finish_and_clear();
+/// Removes the line.
+pub fn clear() {
+    if stderr().is_terminal() {
+        eprint!("\r\x1b[K");
     }
 }
 
