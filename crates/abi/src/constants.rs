@@ -13,244 +13,154 @@ pub struct Constant {
     pub underscored: bool,
 }
 
-const fn c(name: &'static str, value: &'static str, rust: &'static str) -> Constant {
-    Constant { name, value, rust, underscored: false }
-}
-
-const fn old(name: &'static str, value: &'static str, rust: &'static str) -> Constant {
-    Constant { name, value, rust, underscored: true }
-}
-
 /// A group of [`Constant`]s, with the comment that describes it.
 #[derive(Debug)]
 pub struct Section {
     /// The comment.
     pub title: &'static str,
+    /// Rust types; of each, names and values. A name that has a deprecated form with a leading underscore has one here.
+    of_types: &'static [(&'static str, &'static str)],
+}
+
+const fn section(title: &'static str, of_types: &'static [(&'static str, &'static str)]) -> Section {
+    Section { title, of_types }
+}
+
+impl Section {
     /// The constants.
-    pub constants: &'static [Constant],
+    pub fn constants(&self) -> impl Iterator<Item = Constant> + Clone + use<> {
+        self.of_types.iter().flat_map(|&(rust, all)| {
+            all.split(", ").map(move |one| {
+                let (name, value) = one.split_once(' ').expect("a name and a value");
+                let plain = name.trim_start_matches('_');
+                Constant { name: plain, value, rust, underscored: name != plain }
+            })
+        })
+    }
 }
 
 /// All integer constants.
+#[rustfmt::skip]
 pub const SECTIONS: &[Section] = &[
-    Section {
-        title: "Level of the standard",
-        constants: &[
-            old("SHMEM_MAJOR_VERSION", "1", "c_int"),
-            old("SHMEM_MINOR_VERSION", "6", "c_int"),
-            old("SHMEM_MAX_NAME_LEN", "256", "usize"),
+    section(
+        "Level of the standard",
+        &[
+            ("c_int", "_SHMEM_MAJOR_VERSION 1, _SHMEM_MINOR_VERSION 6"),
+            ("usize", "_SHMEM_MAX_NAME_LEN 256"),
         ],
-    },
-    Section {
-        title: "Thread support",
-        constants: &[
-            c("SHMEM_THREAD_SINGLE", "0", "c_int"),
-            c("SHMEM_THREAD_FUNNELED", "1", "c_int"),
-            c("SHMEM_THREAD_SERIALIZED", "2", "c_int"),
-            c("SHMEM_THREAD_MULTIPLE", "3", "c_int"),
+    ),
+    section(
+        "Thread support",
+        &[("c_int", "SHMEM_THREAD_SINGLE 0, SHMEM_THREAD_FUNNELED 1, SHMEM_THREAD_SERIALIZED 2, \
+            SHMEM_THREAD_MULTIPLE 3")],
+    ),
+    section(
+        "Comparisons of the point-to-point routines",
+        &[("c_int", "_SHMEM_CMP_EQ 1, _SHMEM_CMP_NE 2, _SHMEM_CMP_GT 3, _SHMEM_CMP_GE 4, _SHMEM_CMP_LT 5, \
+            _SHMEM_CMP_LE 6")],
+    ),
+    section("Signal operations", &[("c_int", "SHMEM_SIGNAL_SET 0, SHMEM_SIGNAL_ADD 1")]),
+    section(
+        "Hints of shmem_malloc_with_hints",
+        &[("c_long", "SHMEM_MALLOC_ATOMICS_REMOTE 1L, SHMEM_MALLOC_SIGNAL_REMOTE 2L")],
+    ),
+    section(
+        "Options of contexts, sessions and teams",
+        &[("c_long", "SHMEM_CTX_SERIALIZED 1L, SHMEM_CTX_PRIVATE 2L, SHMEM_CTX_NOSTORE 4L, \
+            SHMEM_CTX_SESSION_BATCH 1L, SHMEM_CTX_SESSION_TOTAL_OPS 1L, SHMEM_TEAM_NUM_CONTEXTS 1L")],
+    ),
+    section(
+        "Work arrays of the deprecated collectives on active sets",
+        &[
+            ("c_long", "_SHMEM_SYNC_VALUE 0L"),
+            ("usize", "SHMEM_SYNC_SIZE 32, _SHMEM_BARRIER_SYNC_SIZE 32, _SHMEM_BCAST_SYNC_SIZE 32, \
+                _SHMEM_COLLECT_SYNC_SIZE 32, _SHMEM_REDUCE_SYNC_SIZE 32, SHMEM_ALLTOALL_SYNC_SIZE 32, \
+                SHMEM_ALLTOALLS_SYNC_SIZE 32, _SHMEM_REDUCE_MIN_WRKDATA_SIZE 1"),
         ],
-    },
-    Section {
-        title: "Comparisons of the point-to-point routines",
-        constants: &[
-            old("SHMEM_CMP_EQ", "1", "c_int"),
-            old("SHMEM_CMP_NE", "2", "c_int"),
-            old("SHMEM_CMP_GT", "3", "c_int"),
-            old("SHMEM_CMP_GE", "4", "c_int"),
-            old("SHMEM_CMP_LT", "5", "c_int"),
-            old("SHMEM_CMP_LE", "6", "c_int"),
-        ],
-    },
-    Section {
-        title: "Signal operations",
-        constants: &[c("SHMEM_SIGNAL_SET", "0", "c_int"), c("SHMEM_SIGNAL_ADD", "1", "c_int")],
-    },
-    Section {
-        title: "Hints of shmem_malloc_with_hints",
-        constants: &[c("SHMEM_MALLOC_ATOMICS_REMOTE", "1L", "c_long"), c("SHMEM_MALLOC_SIGNAL_REMOTE", "2L", "c_long")],
-    },
-    Section {
-        title: "Options of contexts, sessions and teams",
-        constants: &[
-            c("SHMEM_CTX_SERIALIZED", "1L", "c_long"),
-            c("SHMEM_CTX_PRIVATE", "2L", "c_long"),
-            c("SHMEM_CTX_NOSTORE", "4L", "c_long"),
-            c("SHMEM_CTX_SESSION_BATCH", "1L", "c_long"),
-            c("SHMEM_CTX_SESSION_TOTAL_OPS", "1L", "c_long"),
-            c("SHMEM_TEAM_NUM_CONTEXTS", "1L", "c_long"),
-        ],
-    },
-    Section {
-        title: "Work arrays of the deprecated collectives on active sets",
-        constants: &[
-            old("SHMEM_SYNC_VALUE", "0L", "c_long"),
-            c("SHMEM_SYNC_SIZE", "32", "usize"),
-            old("SHMEM_BARRIER_SYNC_SIZE", "32", "usize"),
-            old("SHMEM_BCAST_SYNC_SIZE", "32", "usize"),
-            old("SHMEM_COLLECT_SYNC_SIZE", "32", "usize"),
-            old("SHMEM_REDUCE_SYNC_SIZE", "32", "usize"),
-            c("SHMEM_ALLTOALL_SYNC_SIZE", "32", "usize"),
-            c("SHMEM_ALLTOALLS_SYNC_SIZE", "32", "usize"),
-            old("SHMEM_REDUCE_MIN_WRKDATA_SIZE", "1", "usize"),
-        ],
-    },
+    ),
 ];
 
 /// Constants of extensions, in `shmemx.h`.
+#[rustfmt::skip]
 pub const EXTENSIONS: &[Section] = &[
-    Section {
-        title: "More hints of shmem_malloc_with_hints",
-        constants: &[
-            c("SHMEMX_MALLOC_LOW_LAT_MEM", "0x10000L", "c_long"),
-            c("SHMEMX_MALLOC_HIGH_BW_MEM", "0x20000L", "c_long"),
-        ],
-    },
-    Section {
-        title: "Fields of shmemx_space_config_t that are set: config_mask",
-        constants: &[
-            c("SHMEMX_SPACE_SHEAP_SIZE", "1L", "c_long"),
-            c("SHMEMX_SPACE_MEMKIND", "2L", "c_long"),
-            c("SHMEMX_SPACE_NUMA_DOMAIN", "4L", "c_long"),
-            c("SHMEMX_SPACE_PGSIZE", "8L", "c_long"),
-            c("SHMEMX_SPACE_FALLBACK", "16L", "c_long"),
-        ],
-    },
-    Section {
-        title: "Kinds of memory: as the heap; of the NUMA node that the PE is bound to; of a given node; of\n * all \
-            nodes with CPUs in turn, page by page; high-bandwidth; of least latency; slower, such as CXL's",
-        constants: &[
-            c("SHMEMX_MEM_DEFAULT", "0", "c_int"),
-            c("SHMEMX_MEM_LOCAL", "1", "c_int"),
-            c("SHMEMX_MEM_NUMA", "2", "c_int"),
-            c("SHMEMX_MEM_INTERLEAVED", "3", "c_int"),
-            c("SHMEMX_MEM_HIGH_BW", "4", "c_int"),
-            c("SHMEMX_MEM_LOW_LAT", "5", "c_int"),
-            c("SHMEMX_MEM_LARGE_CAP", "6", "c_int"),
-        ],
-    },
-    Section {
-        title: "Pages of a space; huge ones take their memory at once",
-        constants: &[c("SHMEMX_PAGES_DEFAULT", "0", "c_int"), c("SHMEMX_PAGES_HUGE", "1", "c_int")],
-    },
-    Section {
-        title: "What a PE does that has no memory of the kind: no space is made, or one of the default kind",
-        constants: &[c("SHMEMX_FALLBACK_NONE", "0", "c_int"), c("SHMEMX_FALLBACK_DEFAULT", "1", "c_int")],
-    },
-    Section {
-        title: "What the PEs of a team share: a node, a socket, a NUMA node, a last-level cache",
-        constants: &[
-            c("SHMEMX_TEAM_NODE", "0", "c_int"),
-            c("SHMEMX_TEAM_SOCKET", "1", "c_int"),
-            c("SHMEMX_TEAM_NUMA", "2", "c_int"),
-            c("SHMEMX_TEAM_CACHE", "3", "c_int"),
-        ],
-    },
-    Section {
-        title: "Instead of a root, in collectives between groups: this PE is the root; another PE of this group is",
-        constants: &[c("SHMEMX_ROOT", "-2", "c_int"), c("SHMEMX_PROC_NULL", "-1", "c_int")],
-    },
-    Section {
-        title: "Bytes of the text of a port, with the NUL at its end",
-        constants: &[c("SHMEMX_MAX_PORT_NAME", "256", "usize")],
-    },
-    Section {
-        title: "Messages of any sender, and of any tag; error of a receive that is shorter than its message;\n * \
-            error of messages of a team of which a PE has failed",
-        constants: &[
-            c("SHMEMX_ANY_SOURCE", "-1", "c_int"),
-            c("SHMEMX_ANY_TAG", "-1", "c_int"),
-            c("SHMEMX_MSG_TRUNCATED", "1", "c_int"),
-            c("SHMEMX_MSG_FAILED", "2", "c_int"),
-        ],
-    },
-    Section {
-        title: "Kinds of elements of shmemx_reduce, shmemx_reduce_nb and so on, to which their bytes are added",
-        constants: &[
-            c("SHMEMX_SIGNED", "0x100", "c_int"),
-            c("SHMEMX_UNSIGNED", "0x200", "c_int"),
-            c("SHMEMX_FLOATING", "0x300", "c_int"),
-            c("SHMEMX_COMPLEX", "0x400", "c_int"),
-            c("SHMEMX_BFLOAT", "0x500", "c_int"),
-            c("SHMEMX_OPAQUE", "0x10000", "c_int"),
-        ],
-    },
-    Section {
-        title: "Operators of shmemx_atomic_fetch_op_nb, beside SHMEMX_SUM, SHMEMX_AND, SHMEMX_OR and SHMEMX_XOR",
-        constants: &[
-            c("SHMEMX_FETCH", "9", "c_int"),
-            c("SHMEMX_SWAP", "10", "c_int"),
-            c("SHMEMX_COMPARE_SWAP", "11", "c_int"),
-        ],
-    },
-    Section {
-        title: "Added to the datatype of a value, that of a structure of it and an int, its index",
-        constants: &[c("SHMEMX_PAIR", "0x800", "c_int")],
-    },
-    Section {
-        title: "Operators of shmemx_reduce, shmemx_reduce_nb and so on; the last two of pairs",
-        constants: &[
-            c("SHMEMX_SUM", "0", "c_int"),
-            c("SHMEMX_PROD", "1", "c_int"),
-            c("SHMEMX_MIN", "2", "c_int"),
-            c("SHMEMX_MAX", "3", "c_int"),
-            c("SHMEMX_AND", "4", "c_int"),
-            c("SHMEMX_OR", "5", "c_int"),
-            c("SHMEMX_XOR", "6", "c_int"),
-            c("SHMEMX_MINLOC", "7", "c_int"),
-            c("SHMEMX_MAXLOC", "8", "c_int"),
-            c("SHMEMX_OP_INVALID", "-1", "c_int"),
-        ],
-    },
-    Section { title: "Options of streams", constants: &[c("SHMEMX_STREAM_STEADY", "1", "c_long")] },
-    Section {
-        title: "Fields of shmemx_spawn_config_t that are set: config_mask",
-        constants: &[
-            c("SHMEMX_SPAWN_ARGV", "0x10001L", "c_long"),
-            c("SHMEMX_SPAWN_ENV", "0x10002L", "c_long"),
-            c("SHMEMX_SPAWN_WDIR", "0x10004L", "c_long"),
-            c("SHMEMX_SPAWN_SHEAP_SIZE", "0x10008L", "c_long"),
-            c("SHMEMX_SPAWN_BIND_TO", "0x10020L", "c_long"),
-            c("SHMEMX_SPAWN_MAP_BY", "0x10040L", "c_long"),
-            c("SHMEMX_SPAWN_CORES", "0x10080L", "c_long"),
-            c("SHMEMX_SPAWN_CPUS", "0x10100L", "c_long"),
-            c("SHMEMX_SPAWN_HOST", "0x10200L", "c_long"),
-            c("SHMEMX_SPAWN_INDEPENDENT", "0x10010L", "c_long"),
-        ],
-    },
-    Section {
-        title: "State of a group: shmemx_group_state",
-        constants: &[
-            c("SHMEMX_GROUP_CONNECTED", "0", "c_int"),
-            c("SHMEMX_GROUP_DISCONNECTED", "1", "c_int"),
-            c("SHMEMX_GROUP_FAILED", "2", "c_int"),
-        ],
-    },
-    Section {
-        title: "State of a PE: shmemx_pe_state",
-        constants: &[c("SHMEMX_PE_ALIVE", "0", "c_int"), c("SHMEMX_PE_FAILED", "1", "c_int")],
-    },
-    Section {
-        title: "Kinds of routines that are counted: all of them first",
-        constants: &[
-            c("SHMEMX_COUNTER_ALL", "0", "c_int"),
-            c("SHMEMX_COUNTER_PUT", "1", "c_int"),
-            c("SHMEMX_COUNTER_GET", "2", "c_int"),
-            c("SHMEMX_COUNTER_ATOMIC", "3", "c_int"),
-            c("SHMEMX_COUNTER_SIGNAL", "4", "c_int"),
-            c("SHMEMX_COUNTER_COLLECTIVE", "5", "c_int"),
-            c("SHMEMX_COUNTER_WAIT", "6", "c_int"),
-            c("SHMEMX_COUNTER_QUIET", "7", "c_int"),
-            c("SHMEMX_COUNTER_LOCK", "8", "c_int"),
-            c("SHMEMX_COUNTER_MESSAGE", "9", "c_int"),
-        ],
-    },
-    Section {
-        title: "What is counted of them: calls, bytes that this PE moved, nanoseconds in them",
-        constants: &[
-            c("SHMEMX_COUNTER_OPERATIONS", "0", "c_int"),
-            c("SHMEMX_COUNTER_BYTES", "1", "c_int"),
-            c("SHMEMX_COUNTER_NANOSECONDS", "2", "c_int"),
-        ],
-    },
+    section(
+        "More hints of shmem_malloc_with_hints",
+        &[("c_long", "SHMEMX_MALLOC_LOW_LAT_MEM 0x10000L, SHMEMX_MALLOC_HIGH_BW_MEM 0x20000L")],
+    ),
+    section(
+        "Fields of shmemx_space_config_t that are set: config_mask",
+        &[("c_long", "SHMEMX_SPACE_SHEAP_SIZE 1L, SHMEMX_SPACE_MEMKIND 2L, SHMEMX_SPACE_NUMA_DOMAIN 4L, \
+            SHMEMX_SPACE_PGSIZE 8L, SHMEMX_SPACE_FALLBACK 16L")],
+    ),
+    section(
+        "Kinds of memory: as the heap; of the NUMA node that the PE is bound to; of a given node; of\n * all nodes \
+            with CPUs in turn, page by page; high-bandwidth; of least latency; slower, such as CXL's",
+        &[("c_int", "SHMEMX_MEM_DEFAULT 0, SHMEMX_MEM_LOCAL 1, SHMEMX_MEM_NUMA 2, SHMEMX_MEM_INTERLEAVED 3, \
+            SHMEMX_MEM_HIGH_BW 4, SHMEMX_MEM_LOW_LAT 5, SHMEMX_MEM_LARGE_CAP 6")],
+    ),
+    section(
+        "Pages of a space; huge ones take their memory at once",
+        &[("c_int", "SHMEMX_PAGES_DEFAULT 0, SHMEMX_PAGES_HUGE 1")],
+    ),
+    section(
+        "What a PE does that has no memory of the kind: no space is made, or one of the default kind",
+        &[("c_int", "SHMEMX_FALLBACK_NONE 0, SHMEMX_FALLBACK_DEFAULT 1")],
+    ),
+    section(
+        "What the PEs of a team share: a node, a socket, a NUMA node, a last-level cache",
+        &[("c_int", "SHMEMX_TEAM_NODE 0, SHMEMX_TEAM_SOCKET 1, SHMEMX_TEAM_NUMA 2, SHMEMX_TEAM_CACHE 3")],
+    ),
+    section(
+        "Instead of a root, in collectives between groups: this PE is the root; another PE of this group is",
+        &[("c_int", "SHMEMX_ROOT -2, SHMEMX_PROC_NULL -1")],
+    ),
+    section("Bytes of the text of a port, with the NUL at its end", &[("usize", "SHMEMX_MAX_PORT_NAME 256")]),
+    section(
+        "Messages of any sender, and of any tag; error of a receive that is shorter than its message;\n * error of \
+            messages of a team of which a PE has failed",
+        &[("c_int", "SHMEMX_ANY_SOURCE -1, SHMEMX_ANY_TAG -1, SHMEMX_MSG_TRUNCATED 1, SHMEMX_MSG_FAILED 2")],
+    ),
+    section(
+        "Kinds of elements of shmemx_reduce, shmemx_reduce_nb and so on, to which their bytes are added",
+        &[("c_int", "SHMEMX_SIGNED 0x100, SHMEMX_UNSIGNED 0x200, SHMEMX_FLOATING 0x300, SHMEMX_COMPLEX 0x400, \
+            SHMEMX_BFLOAT 0x500, SHMEMX_OPAQUE 0x10000")],
+    ),
+    section(
+        "Operators of shmemx_atomic_fetch_op_nb, beside SHMEMX_SUM, SHMEMX_AND, SHMEMX_OR and SHMEMX_XOR",
+        &[("c_int", "SHMEMX_FETCH 9, SHMEMX_SWAP 10, SHMEMX_COMPARE_SWAP 11")],
+    ),
+    section(
+        "Added to the datatype of a value, that of a structure of it and an int, its index",
+        &[("c_int", "SHMEMX_PAIR 0x800")],
+    ),
+    section(
+        "Operators of shmemx_reduce, shmemx_reduce_nb and so on; the last two of pairs",
+        &[("c_int", "SHMEMX_SUM 0, SHMEMX_PROD 1, SHMEMX_MIN 2, SHMEMX_MAX 3, SHMEMX_AND 4, SHMEMX_OR 5, \
+            SHMEMX_XOR 6, SHMEMX_MINLOC 7, SHMEMX_MAXLOC 8, SHMEMX_OP_INVALID -1")],
+    ),
+    section("Options of streams", &[("c_long", "SHMEMX_STREAM_STEADY 1")]),
+    section(
+        "Fields of shmemx_spawn_config_t that are set: config_mask",
+        &[("c_long", "SHMEMX_SPAWN_ARGV 0x10001L, SHMEMX_SPAWN_ENV 0x10002L, SHMEMX_SPAWN_WDIR 0x10004L, \
+            SHMEMX_SPAWN_SHEAP_SIZE 0x10008L, SHMEMX_SPAWN_BIND_TO 0x10020L, SHMEMX_SPAWN_MAP_BY 0x10040L, \
+            SHMEMX_SPAWN_CORES 0x10080L, SHMEMX_SPAWN_CPUS 0x10100L, SHMEMX_SPAWN_HOST 0x10200L, \
+            SHMEMX_SPAWN_INDEPENDENT 0x10010L")],
+    ),
+    section(
+        "State of a group: shmemx_group_state",
+        &[("c_int", "SHMEMX_GROUP_CONNECTED 0, SHMEMX_GROUP_DISCONNECTED 1, SHMEMX_GROUP_FAILED 2")],
+    ),
+    section("State of a PE: shmemx_pe_state", &[("c_int", "SHMEMX_PE_ALIVE 0, SHMEMX_PE_FAILED 1")]),
+    section(
+        "Kinds of routines that are counted: all of them first",
+        &[("c_int", "SHMEMX_COUNTER_ALL 0, SHMEMX_COUNTER_PUT 1, SHMEMX_COUNTER_GET 2, SHMEMX_COUNTER_ATOMIC 3, \
+            SHMEMX_COUNTER_SIGNAL 4, SHMEMX_COUNTER_COLLECTIVE 5, SHMEMX_COUNTER_WAIT 6, SHMEMX_COUNTER_QUIET 7, \
+            SHMEMX_COUNTER_LOCK 8, SHMEMX_COUNTER_MESSAGE 9")],
+    ),
+    section(
+        "What is counted of them: calls, bytes that this PE moved, nanoseconds in them",
+        &[("c_int", "SHMEMX_COUNTER_OPERATIONS 0, SHMEMX_COUNTER_BYTES 1, SHMEMX_COUNTER_NANOSECONDS 2")],
+    ),
 ];
 
 /// `SHMEM_VENDOR_STRING`.

@@ -28,7 +28,7 @@ pub fn tests() -> Vec<(String, String)> {
 }
 
 fn value(name: &str) -> i64 {
-    let all = SECTIONS.iter().flat_map(|s| s.constants);
+    let all = SECTIONS.iter().flat_map(|s| s.constants());
     let constant = all.clone().find(|c| c.name == name).expect("a constant of the table");
     constant.value.trim_end_matches('L').parse().expect("a number")
 }

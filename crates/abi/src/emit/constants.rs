@@ -33,7 +33,7 @@ fn sections(sections: &[Section]) -> String {
     let mut out = String::new();
     for section in sections {
         writeln!(out, "\n/* {} */", section.title).unwrap();
-        for c in section.constants {
+        for c in section.constants() {
             writeln!(out, "#define {} {}", c.name, c.value).unwrap();
             if c.underscored {
                 writeln!(out, "#define _{} {}", c.name, c.name).unwrap();
@@ -60,7 +60,7 @@ pub fn rust() -> String {
     for section in SECTIONS.iter().chain(EXTENSIONS) {
         let title = section.title.replace("\n *", "\n//");
         writeln!(out, "\n// {title}\n").unwrap();
-        for c in section.constants {
+        for c in section.constants() {
             let value = c.value.trim_end_matches('L');
             writeln!(out, "/// `{}`.\npub(crate) const {}: {} = {value};", c.name, c.name, c.rust).unwrap();
         }
@@ -78,8 +78,7 @@ pub fn rust() -> String {
     for (name, _, value) in HANDLES.iter().chain(EXTENSION_HANDLES) {
         writeln!(out, "/// `{name}`.\npub(crate) const {name}: usize = {value};").unwrap();
     }
-    let of_section = |section: &'static Section| section.constants.iter();
-    let numbers = SECTIONS.iter().chain(EXTENSIONS).flat_map(of_section);
+    let numbers = SECTIONS.iter().chain(EXTENSIONS).flat_map(|section| section.constants());
     let numbers = numbers.map(|c| format!("    (\"{}\", {}),\n", c.name, c.value.trim_end_matches('L')));
     let handles = HANDLES.iter().chain(EXTENSION_HANDLES);
     let rows: String = numbers.chain(handles.map(|(name, _, n)| format!("    (\"{name}\", {n}),\n"))).collect();

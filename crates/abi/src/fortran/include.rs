@@ -10,7 +10,7 @@ const WORK_ARRAY: &str = "SYNC_SIZE";
 
 pub(super) fn text() -> String {
     let mut out = "! OpenSHMEM for Fortran, as version 1.4 of the standard had it.\n".to_owned();
-    let constants = SECTIONS.iter().flat_map(|section| section.constants);
+    let constants = SECTIONS.iter().flat_map(|section| section.constants());
     for constant in constants.filter(|c| c.underscored || c.name.ends_with(WORK_ARRAY)) {
         let value: u32 = constant.value.trim_end_matches('L').parse().expect("a number");
         let value = if constant.name.ends_with(WORK_ARRAY) { 2 * value + 1 } else { value };

@@ -30,7 +30,7 @@ pub(super) fn text(chapters: &[Chapter]) -> String {
 fn constants() -> String {
     let mut out = String::new();
     let sections = SECTIONS.iter().filter(|section| !section.title.contains("deprecated"));
-    for constant in sections.flat_map(|section| section.constants) {
+    for constant in sections.flat_map(|section| section.constants()) {
         let kind = if constant.rust == "c_long" { "c_long" } else { "c_int" };
         // Names of constants and of routines are alike in Fortran.
         let name = constant.name.replace("SHMEM_SIGNAL_", "SHMEM_SIGNAL_OP_");
