@@ -33,6 +33,20 @@ fn prototype(symbol: &Symbol<'_>, name: &str) -> String {
     format!("{attribute}{}", complex(&symbol.prototype_as(name)))
 }
 
+/// Another piece of text in the last line, or in one more.
+fn fill(out: &mut String, piece: &str) {
+    let last = out.len() - out.rfind('\n').map_or(0, |end| end + 1);
+    let between = if last == 0 {
+        ""
+    } else if last + 1 + piece.len() > 120 {
+        "\n"
+    } else {
+        " "
+    };
+    *out += between;
+    *out += piece;
+}
+
 /// The names of the profiling interface, whose prototypes are those of the functions. Those that
 /// C++ overloads, and the one with an attribute, have a prototype of their own.
 fn profiling_names<'a>(out: &mut String, chapters: impl IntoIterator<Item = &'a Chapter>) {
@@ -61,6 +75,7 @@ fn profiling_names<'a>(out: &mut String, chapters: impl IntoIterator<Item = &'a 
     if has_ctx {
         out.push_str(PROFILING_WITH_CTX);
     }
+    let (mut plain, mut others) = (String::new(), String::new());
     for family in families {
         let symbols = family.symbols();
         if with_ctx(family) {
@@ -68,7 +83,7 @@ fn profiling_names<'a>(out: &mut String, chapters: impl IntoIterator<Item = &'a 
             let (before, after) = names.expect("a family of types with a context");
             let group = defined(&family.group);
             let group = group.trim_start_matches("SHMEMI_PSHMEM_");
-            writeln!(out, "SHMEMI_PSHMEM_CTX({group}, {before}, {after})").unwrap();
+            fill(&mut plain, &format!("SHMEMI_PSHMEM_CTX({group}, {before}, {after})"));
             continue;
         }
         let with_types = symbols.chunks(family.group.types().len());
@@ -77,16 +92,16 @@ fn profiling_names<'a>(out: &mut String, chapters: impl IntoIterator<Item = &'a 
             let has_own = generics.contains(&&*name) || name == "shmem_global_exit";
             if is_macro(family) {
                 let (before, after) = family.pattern.split_once("{T}").expect("a family of types");
-                writeln!(out, "{}({before}, {after})", defined(&family.group)).unwrap();
+                fill(&mut plain, &format!("{}({before}, {after})", defined(&family.group)));
             } else if !has_own {
-                writeln!(out, "SHMEMI_PSHMEM({name})").unwrap();
+                fill(&mut plain, &format!("SHMEMI_PSHMEM({name})"));
             }
             for symbol in symbols.iter().filter(|s| has_own || is_complex(&s.ty)) {
-                writeln!(out, "{};", wrapped(&prototype(symbol, &symbol.profiling_name()))).unwrap();
+                writeln!(others, "{};", wrapped(&prototype(symbol, &symbol.profiling_name()))).unwrap();
             }
         }
     }
-    out.push('\n');
+    writeln!(out, "{plain}\n\n{others}").unwrap();
     for group in groups.iter().map(defined).chain(has_ctx.then(|| "SHMEMI_PSHMEM_CTX".to_owned())) {
         writeln!(out, "#undef {group}").unwrap();
     }
