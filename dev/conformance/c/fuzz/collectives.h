@@ -34,6 +34,7 @@ struct collective {
     int number;
     int nonblocking;
     enum form form;
+    enum elements elements;
     unsigned char *results; /* what each member's dest is to be */
 };
 
@@ -305,6 +306,9 @@ static void result_of(const struct collective *c, int member, unsigned char *int
         for (size_t k = 0; k < count; k++) {
             if (i == 0)
                 memcpy(into + k * size, source_of(c, 0) + block + k * size, size);
+            else if (c->elements != PLAIN)
+                combine_elements(c->elements, c->r->size, (enum operator)op, into + k * size,
+                                 source_of(c, i) + block + k * size);
             else
                 combine(c->r, (enum operator)op, into + k * size, source_of(c, i) + block + k * size);
         }
@@ -313,8 +317,9 @@ static void result_of(const struct collective *c, int member, unsigned char *int
 /* A call in the list of each member. */
 static void emit_collective(const struct collective *c)
 {
+    int reduces = c->form != USUAL || c->elements != PLAIN;
     for (int i = 0; i < c->size; i++) {
-        struct op *op = append(c->pes[i], c->thread, c->nonblocking ? BEGIN : c->form ? REDUCE : CALL, c->r, c->number);
+        struct op *op = append(c->pes[i], c->thread, c->nonblocking ? BEGIN : reduces ? REDUCE : CALL, c->r, c->number);
         int place = c->nonblocking ? begun_count[c->pes[i]][c->thread]++ : 0;
         if (op == NULL)
             continue;
@@ -342,6 +347,7 @@ static void emit_collective(const struct collective *c)
         a->team = c->team;
         a->PE_root = c->root;
         a->form = c->form;
+        a->elements = c->elements;
         if (has_displacements(c->r->kind)) {
             size_t *counts = take((size_t)c->size * sizeof *counts);
             for (int k = 0; k < c->size; k++) {
@@ -386,6 +392,7 @@ static void synchronise_team(const struct collective *c)
     sync.r = draw_routine(&rng, KIND_TEAM_SYNC, 0, 0);
     sync.nonblocking = 0;
     sync.form = USUAL;
+    sync.elements = PLAIN;
     sync.dest_area = NULL;
     emit_collective(&sync);
     synchronise(c->mask, c->thread);
@@ -427,7 +434,9 @@ static void store_sources(struct rng *rng, const struct collective *c)
     for (int i = 0; i < c->size; i++) {
         int pe = c->pes[i];
         unsigned char *at = source_of(c, i);
-        if (op >= 0 && needs_numbers(c->r->class))
+        if (c->elements != PLAIN)
+            random_elements(rng, c->elements, c->r->size, (enum operator)op, at, c->source_bytes / size);
+        else if (op >= 0 && needs_numbers(c->r->class))
             random_numbers(rng, c->r, (enum operator)op, at, c->source_bytes / size);
         else
             random_bytes(rng, at, c->source_bytes);
@@ -442,6 +451,15 @@ static void store_sources(struct rng *rng, const struct collective *c)
         store->from = copy;
         store->bytes = c->source_bytes;
     }
+}
+
+/* Elements of another type, where a reduction's operator has such. */
+static enum elements draw_elements(struct rng *rng, const struct routine *r)
+{
+    int op = operator_of(r->kind), least_or_greatest = op == OP_MAX || op == OP_MIN;
+    if (r->size == 2 && op >= OP_MAX)
+        return HALVES + below(rng, 2);
+    return r->size >= 8 && least_or_greatest ? PAIRS + below(rng, 2) : PLAIN;
 }
 
 static int draw_collective(struct rng *rng, int number)
@@ -469,11 +487,13 @@ static int draw_collective(struct rng *rng, int number)
         c.form = (enum form)below(rng, FORMS);
     if (is_scan(c.r->kind) && once_in(rng, 4))
         c.form = BY_FUNCTION;
+    if ((is_reduction(c.r->kind) || is_scan(c.r->kind)) && c.form != BY_FUNCTION && once_in(rng, 2))
+        c.elements = draw_elements(rng, c.r);
     c.source_area = draw_area(rng);
     c.dest_area = draw_area(rng);
     draw_sizes(rng, &c);
-    int op = operator_of(c.r->kind), numbers = op >= 0 && needs_numbers(c.r->class);
-    int store = numbers || once_in(rng, 2);
+    int op = operator_of(c.r->kind), numbers = op >= 0 && needs_numbers(c.r->class) && c.elements == PLAIN;
+    int store = numbers || c.elements != PLAIN || once_in(rng, 2);
     if (!draw_places(rng, &c, store))
         return 0;
     int in_place = c.source_area == c.dest_area && c.source == c.dest;

@@ -18,8 +18,13 @@ struct begun {
 static int begun_count[MOST_PES][MOST_THREADS];
 static struct begun *begun[MOST_THREADS][MOST_BEGUN];
 
-static int datatype_of(const struct routine *r)
+static int datatype_of(const struct routine *r, enum elements elements)
 {
+    if (elements != PLAIN)
+        return elements == HALVES         ? SHMEMX_FLOATING + 2
+               : elements == BRAIN_HALVES ? SHMEMX_BFLOAT + 2
+               : elements == PAIRS        ? SHMEMX_PAIR + SHMEMX_SIGNED + r->size / 2
+                                          : SHMEMX_PAIR + SHMEMX_FLOATING + r->size / 2;
     return r->size + (r->class == SIGNED ? SHMEMX_SIGNED
                       : r->class == REAL ? SHMEMX_FLOATING
                       : r->class == COMPLEX ? SHMEMX_COMPLEX
@@ -47,6 +52,13 @@ static int nonblocking_operator(enum kind kind)
     default:
         return -1;
     }
+}
+
+/* The same for elements of another type than the routine's. */
+static int typed_operator(enum kind kind, enum elements elements)
+{
+    int greatest = kind == KIND_MAX_REDUCE;
+    return elements >= PAIRS ? (greatest ? SHMEMX_MAXLOC : SHMEMX_MINLOC) : nonblocking_operator(kind);
 }
 
 /* Of a reduction: its own routine; to the root; a block to each member; one of another length to each; by an operator
@@ -88,14 +100,18 @@ static void reduce(const struct op *op)
 {
     const struct arguments *a = &op->a;
     enum kind kind = op->routine->kind;
-    int type = datatype_of(op->routine), number = nonblocking_operator(kind), size = op->routine->size;
-    int status, last;
+    int type = datatype_of(op->routine, a->elements), number = typed_operator(kind, a->elements);
+    int size = op->routine->size, status, last;
     if (a->form == TO_ROOT) {
         status = (shmemx_reduce_root)(a->team, a->dest, a->source, a->nelems, type, number, a->PE_root);
     } else if (a->form == TO_EACH) {
         status = (shmemx_reduce_scatter)(a->team, a->dest, a->source, a->nelems, type, number);
     } else if (a->form == BY_COUNTS) {
         status = (shmemx_reduce_scatterv)(a->team, a->dest, a->source, a->counts, type, number);
+    } else if (a->form == USUAL && is_scan(kind)) {
+        status = (shmemx_op_scan)(a->team, a->dest, a->source, a->nelems, type, SHMEMX_SUM, kind == KIND_SUM_INSCAN);
+    } else if (a->form == USUAL) {
+        status = (shmemx_reduce)(a->team, a->dest, a->source, a->nelems, type, number);
     } else {
         last = last_operator(size);
         type = SHMEMX_OPAQUE + size;
@@ -105,7 +121,7 @@ static void reduce(const struct op *op)
         (shmemx_op_free)(&last);
     }
     if (status != 0)
-        differs(op->number, "form %d of %s: returns %d", a->form, op->routine->name, status);
+        differs(op->number, "form %d.%d of %s: returns %d", a->form, a->elements, op->routine->name, status);
 }
 
 static int has_nonblocking(const struct routine *r)
@@ -169,7 +185,8 @@ static int begin_reduction(const struct op *op, int persists)
     const struct arguments *a = &op->a;
     enum kind kind = op->routine->kind;
     shmemx_req_h *request = &op->begun[0]->request;
-    int type = datatype_of(op->routine), size = op->routine->size, number = nonblocking_operator(kind), status;
+    int type = datatype_of(op->routine, a->elements), size = op->routine->size, status;
+    int number = typed_operator(kind, a->elements);
     switch (a->form) {
     case TO_ROOT:
         return forms[persists].reduce_root(a->team, a->dest, a->source, a->nelems, type, number, a->PE_root, request);

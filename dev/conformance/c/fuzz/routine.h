@@ -34,7 +34,7 @@ struct arguments {
     shmem_ctx_t ctx;
     shmem_team_t team;
     int PE_root, PE_start, logPE_stride, PE_size;
-    int form; /* of a reduction: see nonblocking.h */
+    int form, elements; /* of a reduction: see nonblocking.h, values.h */
     long *pSync;
     void *pWrk;
 };

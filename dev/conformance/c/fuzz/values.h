@@ -91,6 +91,87 @@ static void combine(const struct routine *r, enum operator op, void *into, const
     }
 }
 
+/* What is in the places of the elements of a reduction, beside its own type: numbers of 16 bits in those of short
+ * integers; in those of 8 or 16 bytes pairs of a value and an index. Their datatypes are in no table. */
+enum elements { PLAIN, HALVES, BRAIN_HALVES, PAIRS, PAIRS_OF_REALS };
+
+/* A small integer as a number of 16 bits, and back. */
+static uint16_t half_of(enum elements elements, float f)
+{
+    uint32_t bits;
+    memcpy(&bits, &f, sizeof bits);
+    if (elements == BRAIN_HALVES || f == 0)
+        return (uint16_t)(bits >> 16);
+    return (uint16_t)((bits >> 16 & 0x8000) | (((bits & 0x7fffffff) >> 13) - (112 << 10)));
+}
+
+static float value_of_half(enum elements elements, uint16_t half)
+{
+    uint32_t bits = (uint32_t)half << 16;
+    float f;
+    if (elements == HALVES && (half & 0x7fff) != 0)
+        bits = (bits & 0x80000000) | ((half & 0x7fffu) + (112 << 10)) << 13;
+    memcpy(&f, &bits, sizeof f);
+    return f;
+}
+
+/* The value of a pair of so many bytes: a small integer. */
+static double value_of_pair(enum elements elements, int size, const void *at)
+{
+    float f;
+    double d;
+    memcpy(&f, at, sizeof f);
+    memcpy(&d, at, sizeof d);
+    return elements == PAIRS ? (double)load_integer(SIGNED, size / 2, at) : size == 8 ? f : d;
+}
+
+static int index_of_pair(int size, const unsigned char *at)
+{
+    int index;
+    memcpy(&index, at + size / 2, sizeof index);
+    return index;
+}
+
+/* Small integers, whose sums and products are exact in any order, and that often are the same. */
+static void random_elements(struct rng *rng, enum elements elements, int size, enum operator op, unsigned char *at,
+                            size_t nelems)
+{
+    memset(at, 0, nelems * (size_t)size);
+    for (; nelems > 0; nelems--, at += size) {
+        int value = op == OP_PROD ? 1 - 2 * below(rng, 2) : between(rng, -4, 4), index = below(rng, 5);
+        float f = (float)value;
+        double d = value;
+        uint16_t half = half_of(elements, f);
+        if (elements < PAIRS) {
+            memcpy(at, &half, sizeof half);
+            continue;
+        }
+        if (elements == PAIRS)
+            store_integer(size / 2, at, value);
+        else
+            memcpy(at, size == 8 ? (void *)&f : (void *)&d, (size_t)size / 2);
+        memcpy(at + size / 2, &index, sizeof index);
+    }
+}
+
+static void combine_elements(enum elements elements, int size, enum operator op, unsigned char *into,
+                             const unsigned char *from)
+{
+    if (elements >= PAIRS) {
+        double x = value_of_pair(elements, size, into), y = value_of_pair(elements, size, from);
+        if ((op == OP_MAX ? y > x : y < x) || (x == y && index_of_pair(size, from) < index_of_pair(size, into)))
+            memcpy(into, from, (size_t)size);
+        return;
+    }
+    uint16_t halves[2];
+    memcpy(&halves[0], into, sizeof halves[0]);
+    memcpy(&halves[1], from, sizeof halves[1]);
+    float x = value_of_half(elements, halves[0]), y = value_of_half(elements, halves[1]);
+    x = op == OP_MAX ? (x > y ? x : y) : op == OP_MIN ? (x < y ? x : y) : op == OP_SUM ? x + y : x * y;
+    halves[0] = half_of(elements, x);
+    memcpy(into, &halves[0], sizeof halves[0]);
+}
+
 /* Whether reductions of the type depend on what is in the elements: arbitrary bytes may be no number. */
 static int needs_numbers(enum class class)
 {
