@@ -80,6 +80,66 @@ static void draw_operation(struct rng *rng, int number)
     }
 }
 
+/* One act of all PEs, or of all members of a team. */
+static void draw_object(struct rng *rng, int number)
+{
+    switch (below(rng, 21)) {
+    case 0:
+    case 1:
+    case 2:
+        allocate(rng, number);
+        break;
+    case 3:
+    case 4:
+        reallocate(rng, number);
+        break;
+    case 5:
+        release(rng, number);
+        break;
+    case 6:
+    case 7:
+        split_strided(rng, number);
+        break;
+    case 8:
+        split_2d(rng, number);
+        break;
+    case 9:
+        destroy_team(rng);
+        break;
+    case 10:
+    case 11:
+        create_context(rng, number);
+        break;
+    case 12:
+        split_list(rng, number);
+        break;
+    case 13:
+        split_color(rng, number);
+        break;
+    case 14:
+        end_context(rng);
+        begin_or_end_session(rng);
+        break;
+    case 15:
+        use_graph(rng, number);
+        break;
+    case 16:
+        use_space(rng, number);
+        break;
+    case 17:
+        begin_or_end_space(rng, number);
+        break;
+    case 18:
+        use_streams(rng, number);
+        break;
+    case 19:
+        repeat_requests(rng, number);
+        break;
+    default:
+        query(rng, number);
+    }
+}
+
 /* The end of a phase: one of the ways by which all PEs can have completed all operations. */
 static void end_phase(struct rng *rng)
 {
@@ -139,12 +199,21 @@ static void take_step(void)
 static void add_teams(void)
 {
     static int mine;
+    int *const first_of_node = first_of[0];
     struct team all = {.alive = 1, .size = n};
     for (int pe = 0; pe < n; pe++)
         all.pes[pe] = all.rank[pe] = pe;
-    add_strided(&all, 0, 1, n, SHMEM_TEAM_WORLD, "world", 0);
-    mine = F(shmem_team_translate_pe)(SHMEM_TEAM_SHARED, 0, SHMEM_TEAM_WORLD);
-    F(shmem_int_fcollect)(SHMEM_TEAM_WORLD, first_of_node, &mine, 1);
+    add_strided(&all, 0, 1, n, SHMEM_TEAM_WORLD, "world", 0)->alive = 2;
+    for (int kind = 0; kind < 4; kind++) {
+        shmem_team_t shares = SHMEM_TEAM_SHARED;
+        if (kind > 0)
+            F(shmemx_team_split_kind)(SHMEM_TEAM_WORLD, kinds_of_teams[kind], NULL, 0, &shares);
+        mine = F(shmem_team_translate_pe)(shares, 0, SHMEM_TEAM_WORLD);
+        F(shmem_int_fcollect)(SHMEM_TEAM_WORLD, first_of[kind], &mine, 1);
+        if (kind > 0)
+            F(shmem_team_destroy)(shares);
+        F(shmem_barrier_all)();
+    }
     for (int pe = 0; pe < n; pe++) {
         if (first_of_node[pe] != pe || free_teams() < MOST_TEAMS / 2)
             continue;

@@ -55,6 +55,7 @@ struct claims {
 /* Symmetric memory. */
 struct area {
     char name[24];
+    int in_space; /* and not on the heap */
     unsigned char *base;
     size_t bytes;
     unsigned char *model; /* of all PEs, one after the other */

@@ -4,12 +4,18 @@
 
 #include "collectives.h"
 #include "neighbors.h"
+#include "persistent.h"
+#include "streams.h"
 
 #include <shmemx.h>
 
 /* The areas that are never freed. */
 static int fixed_areas;
 static size_t largest_area;
+
+/* Of each kind of team: the lowest PE of those that a PE shares this part of a machine with. */
+static const int kinds_of_teams[] = {SHMEMX_TEAM_NODE, SHMEMX_TEAM_SOCKET, SHMEMX_TEAM_NUMA, SHMEMX_TEAM_CACHE};
+static int first_of[4][MOST_PES];
 
 static int is_zero(const unsigned char *at, size_t bytes)
 {
@@ -27,56 +33,91 @@ static void check_apart(const unsigned char *base, size_t bytes, int number)
                     "allocated memory is in use", number);
 }
 
-/* A symmetric space from its creation to its end. */
-static void use_space(struct rng *rng, int number)
+/* A space of all PEs, whose blocks are areas; with the blocks it ends. */
+static shmemx_space_t space;
+static size_t bytes_of_space;
+
+static shmemx_space_t create_space(struct rng *rng, const struct team *t, size_t bytes, int number)
 {
     const long mask = SHMEMX_SPACE_SHEAP_SIZE | SHMEMX_SPACE_MEMKIND | SHMEMX_SPACE_NUMA_DOMAIN |
                       SHMEMX_SPACE_FALLBACK;
-    shmemx_space_config_t config;
-    config.sheap_size = 4096 + (size_t)below(rng, 100000);
+    shmemx_space_config_t config = {.sheap_size = bytes, .fallback = SHMEMX_FALLBACK_DEFAULT};
+    shmemx_space_t made = SHMEMX_SPACE_INVALID;
     config.memkind = below(rng, SHMEMX_MEM_LARGE_CAP + 1);
     config.numa_domain = below(rng, 2);
-    config.fallback = SHMEMX_FALLBACK_DEFAULT;
-    shmemx_space_t space = SHMEMX_SPACE_INVALID;
-    int rc = F(shmemx_space_create)(SHMEM_TEAM_WORLD, &config, mask, &space);
-    expect_that(rc == 0 && space != SHMEMX_SPACE_INVALID, "shmemx_space_create", number);
-    if (rc != 0)
+    if (t->rank[me] >= 0)
+        expect_that(F(shmemx_space_create)(t->handle, &config, mask, &made) == 0 && made != SHMEMX_SPACE_INVALID,
+                    "shmemx_space_create", number);
+    return made;
+}
+
+static void begin_or_end_space(struct rng *rng, int number)
+{
+    if (space == SHMEMX_SPACE_INVALID) {
+        bytes_of_space = largest_area + (size_t)below(rng, 100000);
+        space = create_space(rng, &teams[0], bytes_of_space, number);
         return;
-    unsigned char *half = F(shmemx_space_malloc)(space, config.sheap_size / 2);
-    long *word = F(shmemx_space_calloc)(space, 8, sizeof *word);
-    long *aligned = F(shmemx_space_align)(space, 512, sizeof *aligned);
+    }
+    for (int i = area_count - 1; i >= 0; i--)
+        if (areas[i].in_space)
+            remove_area(i);
+    F(shmemx_space_destroy)(space);
+    space = SHMEMX_SPACE_INVALID;
+}
+
+/* A space of a team from its creation to its end. Over several nodes it has to be that of all PEs. */
+static void use_space(struct rng *rng, int number)
+{
+    const struct team *t = &teams[first_of[0][n - 1] == first_of[0][0] ? draw_team(rng) : 0];
+    size_t bytes = 4096 + (size_t)below(rng, 100000);
+    int rank = t->rank[me], frees = below(rng, 2);
+    shmemx_space_t of_team = create_space(rng, t, bytes, number);
+    F(shmemx_thread_lend)(NULL, 0);
+    if (rank < 0)
+        return;
+    unsigned char *half = F(shmemx_space_malloc)(of_team, bytes / 2);
+    long *word = F(shmemx_space_calloc)(of_team, 8, sizeof *word);
+    long *aligned = F(shmemx_space_align)(of_team, 512, sizeof *aligned);
     expect_that(half != NULL && word != NULL && aligned != NULL, "shmemx_space_malloc", number);
     expect_that(is_zero((unsigned char *)word, 8 * sizeof *word), "shmemx_space_calloc zeroes", number);
     expect_that((uintptr_t)aligned % 512 == 0, "shmemx_space_align", number);
-    expect_that(F(shmemx_space_malloc)(space, config.sheap_size + 4096) == NULL, "a space has an end", number);
-    check_apart(half, config.sheap_size / 2, number);
-    memset(half, 0xff, config.sheap_size / 2);
-    F(shmem_long_atomic_add)(word, me + 1, (me + 1) % n);
-    F(shmem_barrier_all)();
-    expect_that(*word == (me + n - 1) % n + 1, "an atomic in a space", number);
-    if (once_in(rng, 2))
-        F(shmemx_space_free)(space, half);
-    F(shmemx_space_destroy)(space);
-    F(shmemx_thread_lend)(NULL, 0);
+    expect_that(F(shmemx_space_malloc)(of_team, bytes + 4096) == NULL, "a space has an end", number);
+    check_apart(half, bytes / 2, number);
+    memset(half, 0xff, bytes / 2);
+    F(shmem_long_atomic_add)(word, rank + 1, t->pes[(rank + 1) % t->size]);
+    F(shmem_quiet)();
+    F(shmem_team_sync)(t->handle);
+    expect_that(*word == (rank + t->size - 1) % t->size + 1, "an atomic in a space", number);
+    if (frees)
+        F(shmemx_space_free)(of_team, half);
+    F(shmemx_space_destroy)(of_team);
 }
 
 static void allocate(struct rng *rng, int number)
 {
-    if (once_in(rng, 8)) {
-        use_space(rng, number);
-        return;
-    }
-    if (once_in(rng, 4)) {
-        use_graph(rng, number);
-        return;
-    }
     if (area_count == MOST_AREAS)
         return;
     size_t bytes = 256 + (size_t)below(rng, once_in(rng, 4) ? (int)largest_area : 5000);
     size_t alignment = (size_t)8 << below(rng, 11), multiple = 1;
+    int how = below(rng, 6), in_space = how < 3 && space != SHMEMX_SPACE_INVALID;
     unsigned char *p = NULL;
     const char *name = NULL;
-    switch (below(rng, 6)) {
+    switch (how + 6 * in_space) {
+    case 6:
+        name = "shmemx_space_malloc";
+        p = F(shmemx_space_malloc)(space, bytes);
+        break;
+    case 7:
+        name = "shmemx_space_align";
+        multiple = alignment;
+        p = F(shmemx_space_align)(space, alignment, bytes);
+        break;
+    case 8:
+        name = "shmemx_space_calloc";
+        bytes -= bytes % 8;
+        p = F(shmemx_space_calloc)(space, bytes / 8, 8);
+        expect_that(p == NULL || is_zero(p, bytes), "shmemx_space_calloc zeroes", number);
+        break;
     case 0:
         name = "shmem_malloc";
         p = F(shmem_malloc)(bytes);
@@ -105,12 +146,16 @@ static void allocate(struct rng *rng, int number)
         p = F(shmem_calloc)(bytes / 8, 8);
         expect_that(p == NULL || is_zero(p, bytes), "shmem_calloc zeroes", number);
     }
+    /* Other blocks may fill a space. */
+    if (p == NULL && in_space)
+        return;
     expect_that(p != NULL, name, number);
     expect_that((uintptr_t)p % multiple == 0 && (uintptr_t)p % 16 == 0, name, number);
     check_apart(p, bytes, number);
     char label[24];
-    snprintf(label, sizeof label, "heap block %d.%d", step, number);
+    snprintf(label, sizeof label, "%s block %d.%d", in_space ? "space" : "heap", step, number);
     add_area(label, p, bytes);
+    areas[area_count - 1].in_space = in_space;
     refill(&areas[area_count - 1], 0, bytes, rng);
 }
 
@@ -123,6 +168,8 @@ static void reallocate(struct rng *rng, int number)
     int i = 0;
     while (areas[i].base != old.base)
         i++;
+    if (old.in_space)
+        return;
     unsigned char *p = once_in(rng, 2) ? F(shmem_realloc)(old.base, bytes) : F(shrealloc)(old.base, bytes);
     size_t kept = bytes < old.bytes ? bytes : old.bytes;
     expect_that(p != NULL, "shmem_realloc", number);
@@ -152,7 +199,9 @@ static void release(struct rng *rng, int number)
     if (area_count == fixed_areas)
         return;
     int i = between(rng, fixed_areas, area_count - 1), how = below(rng, 3);
-    if (how == 0)
+    if (areas[i].in_space)
+        F(shmemx_space_free)(space, areas[i].base);
+    else if (how == 0)
         F(shmem_free)(areas[i].base);
     else if (how == 1)
         F(shfree)(areas[i].base);
@@ -250,26 +299,24 @@ static void split_list(struct rng *rng, int number)
         add_team(parent, members, size, handle, "shmemx_team_split_list", number);
 }
 
-/* The lowest PE of each PE's node. */
-static int first_of_node[MOST_PES];
-
-/* By up to three colors and keys, where -1 is no color; or by nodes. */
+/* By up to three colors and keys, where -1 is no color; or by what PEs share. */
 static void split_color(struct rng *rng, int number)
 {
     struct team parent = teams[draw_team(rng)];
-    int colors[MOST_PES], keys[MOST_PES], rank = parent.rank[me], by_node = once_in(rng, 3), count = 0, code;
-    const char *what = by_node ? "shmemx_team_split_kind" : "shmemx_team_split_color";
+    int colors[MOST_PES], keys[MOST_PES], rank = parent.rank[me], by_kind = once_in(rng, 3), count = 0, code;
+    int kind = below(rng, 4);
+    const char *what = by_kind ? "shmemx_team_split_kind" : "shmemx_team_split_color";
     shmem_team_t handle = SHMEM_TEAM_INVALID;
     for (int k = 0; k < parent.size; k++) {
-        colors[k] = by_node ? first_of_node[parent.pes[k]] : between(rng, -1, 2);
-        keys[k] = by_node ? 0 : between(rng, -2, 2);
+        colors[k] = by_kind ? first_of[kind][parent.pes[k]] : between(rng, -1, 2);
+        keys[k] = by_kind ? 0 : between(rng, -2, 2);
     }
     for (int color = 0; color < n; color++)
-        count += color < 3 || first_of_node[color] == color;
+        count += color < 3 || first_of[kind][color] == color;
     if (free_teams() < count)
         return;
     if (rank >= 0) {
-        code = by_node ? F(shmemx_team_split_kind)(parent.handle, SHMEMX_TEAM_NODE, NULL, 0, &handle)
+        code = by_kind ? F(shmemx_team_split_kind)(parent.handle, kinds_of_teams[kind], NULL, 0, &handle)
                        : F(shmemx_team_split_color)(parent.handle, colors[rank], keys[rank], NULL, 0, &handle);
         expect_that(code == 0, what, number);
     }
@@ -317,20 +364,22 @@ static void destroy_context(int i)
     c->alive = 0;
 }
 
-static void destroy_team(struct rng *rng, int number)
+static void end_team(int i)
 {
-    int i = draw_team(rng);
     struct team *t = &teams[i];
-    (void)number;
-    /* The world and the nodes' teams stay. */
-    if (t->handle == SHMEM_TEAM_WORLD || t->alive == 2)
-        return;
     for (int c = 0; c < MOST_CONTEXTS; c++)
         if (contexts[c].alive && contexts[c].team == i)
             destroy_context(c);
     if (t->rank[me] >= 0)
         F(shmem_team_destroy)(t->handle);
     t->alive = 0;
+}
+
+static void destroy_team(struct rng *rng)
+{
+    int i = below(rng, MOST_TEAMS);
+    if (teams[i].alive == 1)
+        end_team(i);
 }
 
 static void create_context(struct rng *rng, int number)
@@ -380,6 +429,21 @@ static void begin_or_end_session(struct rng *rng)
     F(shmem_ctx_session_stop)(c->handle);
 }
 
+/* Regions change nothing; calls are counted if the environment says so. */
+static void count_calls(int pe, int number)
+{
+    const char *counters = getenv("SHMEM_COUNTERS");
+    uint64_t counts = counters != NULL && strcmp(counters, "1") == 0;
+    char bytes[24];
+    F(shmemx_region_begin)("queries");
+    F(shmemx_counter_reset)();
+    F(shmem_getmem)(bytes, areas[0].base, sizeof bytes, pe);
+    F(shmemx_region_end)();
+    expect_that(F(shmemx_counter_read)(SHMEMX_COUNTER_GET, SHMEMX_COUNTER_OPERATIONS) == counts
+                    && F(shmemx_counter_read)(SHMEMX_COUNTER_GET, SHMEMX_COUNTER_BYTES) == sizeof bytes * counts,
+                "shmemx_counter_read", number);
+}
+
 static void query(struct rng *rng, int number)
 {
     int major = -1, minor = -1, provided = -1, initialized = -1, pe = below(rng, n);
@@ -407,6 +471,7 @@ static void query(struct rng *rng, int number)
     F(shmem_clear_cache_line_inv)(areas[0].base);
     F(shmem_udcflush)();
     F(shmem_udcflush_line)(areas[0].base);
+    count_calls(pe, number);
     if (a->rank[me] < 0)
         return;
     int member = below(rng, a->size);
@@ -417,51 +482,6 @@ static void query(struct rng *rng, int number)
     if (b->rank[me] >= 0)
         expect_that(F(shmem_team_translate_pe)(a->handle, member, b->handle) == b->rank[a->pes[member]],
                     "shmem_team_translate_pe", number);
-}
-
-/* One act of all PEs, or of all members of a team. */
-static void draw_object(struct rng *rng, int number)
-{
-    switch (below(rng, 16)) {
-    case 0:
-    case 1:
-    case 2:
-        allocate(rng, number);
-        break;
-    case 3:
-    case 4:
-        reallocate(rng, number);
-        break;
-    case 5:
-        release(rng, number);
-        break;
-    case 6:
-    case 7:
-        split_strided(rng, number);
-        break;
-    case 8:
-        split_2d(rng, number);
-        break;
-    case 9:
-        destroy_team(rng, number);
-        break;
-    case 10:
-    case 11:
-        create_context(rng, number);
-        break;
-    case 12:
-        split_list(rng, number);
-        break;
-    case 13:
-        split_color(rng, number);
-        break;
-    case 14:
-        end_context(rng);
-        begin_or_end_session(rng);
-        break;
-    default:
-        query(rng, number);
-    }
 }
 
 #endif

@@ -200,6 +200,10 @@ fn environment(random: &mut Random) -> Vec<(String, String)> {
         set(config::AGGREGATE.name, random.pick(&values));
     }
     if random.once_in(6) {
+        // Inlined operations go through the library then.
+        set(config::COUNTERS.name, "1");
+    }
+    if random.once_in(6) {
         // Of contexts of threads, between hosts.
         set(config::ENDPOINTS.name, "1");
     }
