@@ -9,7 +9,9 @@ use ferroshmem_core::group::Group;
 use ferroshmem_core::node::Node;
 use ferroshmem_core::team::{Health, NewTeam, Team, Teams};
 
-use super::split::{BLOCK, TEAM_WORDS, clear_slots, insert, own_ids, quiet_mailboxes, release_id};
+use super::split::{
+    BLOCK, TEAM_WORDS, clear_slots, insert, own_ids, quiet_mailboxes, release_id, release_spent,
+};
 
 /// `shmemx_team_shrink`: a team of the members that are left, of those of `parent`, in their order. Returns its
 /// handle, or None if no id is left. All survivors get the same result.
@@ -19,7 +21,11 @@ pub fn shrink(node: &Node, teams: &Teams, name: &'static str, (parent, health): 
     let group = Group::of_team(node, name, parent);
     let used = own_ids(node);
     let first = parent.id_block.load(Ordering::Relaxed) as usize * BLOCK;
-    for word in (0..TEAM_WORDS).map(|i| (first + i) % TEAM_WORDS) {
+    for i in 0..2 * TEAM_WORDS {
+        if i == TEAM_WORDS {
+            release_spent(node, teams);
+        }
+        let word = (first + i) % TEAM_WORDS;
         for half in 0..2 {
             let shift = 32 * half;
             let reserved = if word == 0 { (1 << PREDEFINED_TEAMS) - 1 } else { 0 };

@@ -213,6 +213,15 @@ fn claim_id(node: &Node, parent: &Group<'_>, ids: Range<usize>) -> Option<usize>
     )
 }
 
+/// Marks the ids of destroyed teams that had failed as free on this PE.
+#[cold]
+#[inline(never)]
+pub(crate) fn release_spent(node: &Node, teams: &Teams) {
+    for (used, spent) in own_ids(node).words.iter().zip(&teams.spent) {
+        used.fetch_and(!spent.swap(0, Ordering::Relaxed), Ordering::Release);
+    }
+}
+
 /// Marks an id as free on this PE.
 pub fn release_id(node: &Node, id: usize) {
     own_ids(node).words[id / 64].fetch_and(!(1 << (id % 64)), Ordering::Release);
@@ -239,7 +248,13 @@ fn create(
     if claim.has_failures {
         quiet_mailboxes(node);
     }
-    let claimed = claim.agree(group)?;
+    let claimed = match claim.agree(group) {
+        None if health::is_on() && !group.has_failed() => {
+            release_spent(node, teams);
+            claim.agree(group)?
+        }
+        claimed => claimed?,
+    };
     parent.id_block.store(claimed.block as u32, Ordering::Relaxed);
     // Teams that were left at any point leave flags at any count: these slots begin anew.
     let is_anew = claimed.epochs & FAILED != 0;
@@ -436,14 +451,16 @@ pub fn split_2d(
 /// Destroys a team that the program has made, and whose contexts are gone. Collective over its members.
 pub fn destroy(node: &Node, teams: &Teams, name: &'static str, team: &Team, synchronised: impl FnOnce()) {
     Group::of_team(node, name, team).sync();
-    if team.has_failed() {
-        health::leave_failed();
-    }
+    let (id, has_failed) = (team.id, team.has_failed());
     synchronised();
-    let id = team.id;
     team.leave(node);
     teams.remove(id);
-    release_id(node, id);
+    if has_failed {
+        health::leave_failed();
+        teams.spent[id / 64].fetch_or(1 << (id % 64), Ordering::Relaxed);
+    } else {
+        release_id(node, id);
+    }
 }
 
 #[cfg(test)]

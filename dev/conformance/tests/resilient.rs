@@ -51,6 +51,11 @@ fn main() {
     suite.add("not-asked-for".into(), |s| ends(s, "none", "was killed by SIGKILL"));
     suite.add("before".into(), |s| ends(s, "before", "was killed by SIGKILL"));
     suite.add("all".into(), |s| ends(s, "all", "was killed by SIGKILL"));
+    suite.add("leaves-early".into(), |s| {
+        let outcome =
+            Job::new(3, &s.compile("resilient/end.c", &[])?).args(&["leaves-early"]).run(&s.prefix, &s.scratch)?;
+        is_survived(&outcome.ended(0)?, 3, &[], "")
+    });
     suite.add("global-exit".into(), global_exit);
     suite.add("again".into(), |s| ends(s, "again", "was killed by SIGKILL"));
     for when in ["again-resilient", "teams"] {

@@ -15,7 +15,7 @@ pub use ring_position::Position;
 pub use sockets::{LocalMembers, Sockets};
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use ferroshmem_tuning::{DecisionTable, Forced, Selection};
 
@@ -302,6 +302,9 @@ pub struct Teams {
     generation: AtomicU32,
     /// While a thread splits a team, and has said which ids are free here: the team's id and 1; else 0.
     splitting: AtomicU32,
+    /// Ids of destroyed teams that had failed. Other members may still come to their collectives, and write to slots of
+    /// this PE, so these ids are used again only where there are no others.
+    pub spent: [AtomicU64; MAX_TEAMS / 64],
 }
 
 /// Keeps other threads of this PE from claiming ids.
@@ -338,7 +341,12 @@ impl Teams {
         localities: &Localities,
         selection: &Selection,
     ) -> Self {
-        let this = Self { table: Table::new(), generation: AtomicU32::new(0), splitting: AtomicU32::new(0) };
+        let this = Self {
+            table: Table::new(),
+            generation: AtomicU32::new(0),
+            splitting: AtomicU32::new(0),
+            spent: [const { AtomicU64::new(0) }; _],
+        };
         let world = Members::world(job.n_pes());
         let here = job.placement.local_pes().iter().copied();
         // A slot that no team has left takes no memory until it is used.

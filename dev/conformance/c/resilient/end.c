@@ -46,6 +46,47 @@ static int agree_by_turns(void)
     return check_status();
 }
 
+/* A team that is revoked is destroyed by PE 0 while others still come to it: they do not meet the team that it makes
+ * next, alone. */
+static int leave_early(void)
+{
+    static int has_made;
+    static long source, dest;
+    int me = shmem_my_pe(), value = 1;
+    shmem_team_t alone, together, next;
+    REQUIRE(shmemx_team_split_color(SHMEM_TEAM_WORLD, me, 0, NULL, 0, &alone) == 0);
+    REQUIRE(shmemx_team_split_list(SHMEM_TEAM_WORLD, (const int[]){0, 1, 2}, 3, NULL, 0, &together) == 0);
+    if (me == 0)
+        CHECK(shmemx_team_revoke(together) == 0);
+    CHECK(shmemx_team_agree(together, &value) == 0);
+    if (me == 0) {
+        shmem_team_destroy(together);
+        REQUIRE(shmemx_team_split_color(alone, 0, 0, NULL, 0, &next) == 0);
+        for (int pe = 1; pe < 3; pe++)
+            shmem_int_p(&has_made, 1, pe);
+    } else {
+        shmem_int_wait_until(&has_made, SHMEM_CMP_EQ, 1);
+        CHECK(shmem_team_sync(together) == -1);
+        shmem_team_destroy(together);
+    }
+    shmem_barrier_all();
+    if (me == 0)
+        for (source = 1; source < 9; source++)
+            CHECK(shmem_long_alltoall(next, &dest, &source, 1) == 0 && dest == source, "%ld", dest);
+    /* More teams than there are numbers of them. */
+    for (int i = 0; i < 10000; i++) {
+        REQUIRE(shmemx_team_split_color(alone, 0, 0, NULL, 0, &next) == 0 && shmemx_team_revoke(next) == 0, "%d", i);
+        shmem_team_destroy(next);
+        if (i % 3 == 0) {
+            REQUIRE(shmemx_team_shrink(alone, &next) == 0 && shmem_team_sync(next) == 0, "%d", i);
+            shmem_team_destroy(next);
+        }
+    }
+    printf("PE %d is left\n", me);
+    shmem_finalize();
+    return check_status();
+}
+
 int main(int argc, char **argv)
 {
     shmem_init();
@@ -74,6 +115,8 @@ int main(int argc, char **argv)
         REQUIRE(shmemx_resilient() == 0 && shmemx_resilient() == 0);
     if (strcmp(when, "exits") == 0 || strcmp(when, "misuses") == 0 || strcmp(when, "crashes") == 0)
         return lose(when);
+    if (strcmp(when, "leaves-early") == 0)
+        return leave_early();
     if (strcmp(when, "all") == 0)
         raise(SIGKILL);
     /* Initialised again, the library goes on without a PE once it is asked to again, and not after failures. */
