@@ -106,10 +106,7 @@ static void draw_members(struct rng *rng, struct collective *c)
 {
     c->set = is_for_sets(c->r->kind);
     if (!c->set) {
-        int number;
-        do
-            number = below(rng, MOST_TEAMS);
-        while (!teams[number].alive);
+        int number = draw_team(rng);
         if (c->r->kind == KIND_BARRIER_ALL || c->r->kind == KIND_SYNC_ALL)
             number = 0;
         const struct team *team = &teams[number];
@@ -466,6 +463,8 @@ static int draw_collective(struct rng *rng, int number)
 {
     struct collective c = {.r = draw_routine(rng, draw_kind(rng, COLLECTIVES), 0, 0), .number = number};
     draw_members(rng, &c);
+    if (c.mask & lost)
+        return 0;
     int works = c.set || has_displacements(c.r->kind);
     if (works && work_arrays_used == WORK_ARRAYS)
         return 0;

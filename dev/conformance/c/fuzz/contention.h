@@ -2,7 +2,7 @@
 #ifndef FUZZ_CONTENTION_H
 #define FUZZ_CONTENTION_H
 
-#include "objects.h"
+#include "failures.h"
 
 enum { LOCKS = 3, LOCKED_BYTES = 96, COUNTED = 2048 };
 
@@ -36,14 +36,14 @@ static void look_at_locked(const unsigned char *bytes, int which, int number)
 /* Every PE adds to a count and overwrites an array under a lock, some times. */
 static void contend_for_lock(struct rng *rng, int number)
 {
-    int which = below(rng, LOCKS), home = below(rng, n), most = between(rng, 1, 8);
+    int which = below(rng, LOCKS), home = draw_left(rng), most = between(rng, 1, 8);
     int slow = once_in(rng, 3) ? below(rng, n) : -1;
     long all = 0;
     for (int pe = 0; pe < n; pe++)
-        all += pe % most + 1;
+        all += is_left(pe) ? pe % most + 1 : 0;
     struct rng own = rng_of(next(rng), (uint64_t)me, 0);
     locked[which].count = 0;
-    F(shmem_barrier_all)();
+    meet();
     for (int i = 0; i < me % most + 1; i++) {
         unsigned char bytes[LOCKED_BYTES];
         take_lock(&own, &locks[which]);
@@ -59,11 +59,11 @@ static void contend_for_lock(struct rng *rng, int number)
         F(shmem_clear_lock)(&locks[which]);
         calls += 5;
     }
-    F(shmem_barrier_all)();
+    meet();
     if (me == home && locked[which].count != all)
         differs(number, "shmem_set_lock: %ld updates under lock %d instead of %ld", locked[which].count, which, all);
     look_at_locked(locked[which].bytes, which, number);
-    F(shmem_barrier_all)();
+    meet();
 }
 
 /* A word that all add to, as often as they can, by one routine. */
@@ -143,7 +143,7 @@ static void *count_up(void *argument)
 
 static void contend_for_counter(struct rng *rng, int number)
 {
-    int home = below(rng, n), times = between(rng, 1, COUNTED / (n * threads) < 12 ? COUNTED / (n * threads) : 12);
+    int home = draw_left(rng), times = between(rng, 1, COUNTED / (n * threads) < 12 ? COUNTED / (n * threads) : 12);
     struct counting all[MOST_THREADS];
     pthread_t ids[MOST_THREADS];
     uint64_t draw = next(rng);
@@ -152,7 +152,7 @@ static void contend_for_counter(struct rng *rng, int number)
     called[adds - routines] = 1;
     counter = sum = 0;
     memset(marks, 0, sizeof marks);
-    F(shmem_barrier_all)();
+    meet();
     for (int t = 0; t < threads; t++)
         all[t] = (struct counting){rng_of(draw, (uint64_t)me, (uint64_t)t), home, times, adds, 0};
     for (int t = 1; t < threads; t++)
@@ -165,17 +165,17 @@ static void contend_for_counter(struct rng *rng, int number)
     for (int t = 0; t < threads; t++)
         own_additions += all[t].additions;
     calls += own_additions + 2 * times * threads;
-    F(shmem_barrier_all)();
-    F(shmem_long_sum_reduce)(SHMEM_TEAM_WORLD, &all_additions, &own_additions, 1);
-    if (me == home && counter != (uint64_t)(n * threads * times))
-        differs(number, "a counter has %llu increments instead of %d", (unsigned long long)counter,
-                n * threads * times);
+    meet();
+    F(shmem_long_sum_reduce)(teams[everyone].handle, &all_additions, &own_additions, 1);
+    int increments = teams[everyone].size * threads * times;
+    if (me == home && counter != (uint64_t)increments)
+        differs(number, "a counter has %llu increments instead of %d", (unsigned long long)counter, increments);
     if (me == home && sum != (uint64_t)all_additions)
         differs(number, "%s: %llu of %ld additions", adds->name, (unsigned long long)sum, all_additions);
-    for (int i = 0; me == home && i < n * threads * times; i++)
+    for (int i = 0; me == home && i < increments; i++)
         if (marks[i] != 1)
             differs(number, "a counter never gives %d", i);
-    F(shmem_barrier_all)();
+    meet();
 }
 
 #endif

@@ -5,7 +5,8 @@
 #include "sequence.h"
 
 struct team {
-    int alive, size;
+    int alive, size;    /* alive: 2 if it stays */
+    int failed;         /* a PE of it is lost: its contexts alone are of use */
     int pes[MOST_PES];  /* numbers in the world */
     int rank[MOST_PES]; /* -1: no member */
     uint64_t mask;
@@ -21,6 +22,31 @@ struct context {
 /* The first is the world, and the default context. */
 static struct team teams[MOST_TEAMS];
 static struct context contexts[MOST_CONTEXTS];
+
+/* The team of all PEs that are left: the world, while none is lost. */
+static int everyone;
+/* Whether PEs of the job fail. */
+static int loses;
+
+/* A barrier of all PEs that are left. */
+static void meet(void)
+{
+    if (lost == 0) {
+        F(shmem_barrier_all)();
+        return;
+    }
+    F(shmem_quiet)();
+    F(shmem_team_sync)(teams[everyone].handle);
+}
+
+static int draw_left(struct rng *rng)
+{
+    int pe;
+    do
+        pe = below(rng, n);
+    while (!is_left(pe));
+    return pe;
+}
 
 /* Whether a transfer may have a request, and whether an operation is performed by one that it waits for. */
 static int is_nbi(enum kind kind) { return kind == KIND_PUT_NBI || kind == KIND_GET_NBI; }
@@ -60,7 +86,7 @@ static int draw_team(struct rng *rng)
     int i;
     do
         i = below(rng, MOST_TEAMS);
-    while (!teams[i].alive);
+    while (!teams[i].alive || teams[i].failed);
     return i;
 }
 

@@ -1,6 +1,6 @@
 /* A differential fuzzer: random sequences of every routine, compared with a sequential model.
  *
- *   fuzz SEED STEPS [threads N] [area BYTES] [drop LIST] [trace STEP] [verbose] [coverage]
+ *   fuzz SEED STEPS [threads N] [area BYTES] [drop LIST] [trace STEP] [loses] [verbose] [coverage]
  *
  * All PEs draw the same sequence from the seed. A step is a phase between two barriers: operations
  * of all PEs' threads, or what PEs make together, or contention. LIST names what is left out:
@@ -52,7 +52,7 @@ static void draw_pause(struct rng *rng, int pe, int thread, int number)
 /* One operation of one thread, or one that several share. */
 static void draw_operation(struct rng *rng, int number)
 {
-    int pe = below(rng, n), thread = below(rng, threads), die = below(rng, 100);
+    int pe = draw_left(rng), thread = below(rng, threads), die = below(rng, 100);
     if (begun_count[pe][thread] > 0 && once_in(rng, 3))
         draw_end(rng, pe, thread, number);
     if (posted_count[pe][thread] > 0 && once_in(rng, 3))
@@ -83,7 +83,7 @@ static void draw_operation(struct rng *rng, int number)
 /* One act of all PEs, or of all members of a team. */
 static void draw_object(struct rng *rng, int number)
 {
-    switch (below(rng, 21)) {
+    switch (below(rng, 22)) {
     case 0:
     case 1:
     case 2:
@@ -135,6 +135,9 @@ static void draw_object(struct rng *rng, int number)
     case 19:
         repeat_requests(rng, number);
         break;
+    case 20:
+        shrink_whole(rng, number);
+        break;
     default:
         query(rng, number);
     }
@@ -152,9 +155,12 @@ static void end_phase(struct rng *rng)
                 draw_end_of_postings(rng, pe, t, 0);
             complete_all(rng, pe, t, 0);
         }
+    end_if_doomed();
     perform_all();
-    if (how == 0)
-        F(shmem_barrier_all)();
+    if (loss.count > 0)
+        recover(rng, 0);
+    if (how == 0 || lost != 0)
+        meet();
     else if (how == 1)
         F(shmem_sync_all)();
     else
@@ -162,7 +168,7 @@ static void end_phase(struct rng *rng)
     compare_memory();
     check_work_arrays();
     /* No PE begins the next phase while another compares. */
-    F(shmem_sync_all)();
+    meet();
     forget_claims();
     free_chunks();
 }
@@ -174,6 +180,12 @@ static void take_step(void)
     if (operations > 400)
         operations = 400;
     int number = 1;
+    if (loses && once_in(&rng, 200 / n + 1) && !is_left_out(number))
+        doom(&rng);
+    if (loss.count > 0 && (die >= 80 || once_in(&rng, 3))) {
+        end_if_doomed();
+        recover(&rng, number);
+    }
     if (die < 80) {
         for (; number <= operations; number++) {
             struct rng own = rng_of(seed, (uint64_t)step, (uint64_t)number);
@@ -186,7 +198,7 @@ static void take_step(void)
             if (!is_left_out(number))
                 draw_object(&own, number);
         }
-        F(shmem_barrier_all)();
+        meet();
     } else if (die < 97) {
         contend_for_lock(&rng, number);
     } else {
@@ -257,14 +269,14 @@ static void summarise(int coverage, int steps)
     memcpy(mine, called, COUNT);
     own_calls[0] = calls;
     own_calls[1] = (long)(compared >> 20);
-    F(shmem_barrier_all)();
+    meet();
     check_signals();
-    F(shmem_uchar_or_reduce)(SHMEM_TEAM_WORLD, any, mine, COUNT);
-    F(shmem_long_sum_reduce)(SHMEM_TEAM_WORLD, all_calls, own_calls, 2);
+    F(shmem_uchar_or_reduce)(teams[everyone].handle, any, mine, COUNT);
+    F(shmem_long_sum_reduce)(teams[everyone].handle, all_calls, own_calls, 2);
     int different = 0;
     for (int i = 0; i < COUNT; i++)
         different += any[i];
-    if (me == 0) {
+    if (acts_for_lost()) {
         printf("fuzz: seed %llu: %d steps of %d PEs, %ld calls, %ld MiB compared: no difference\n",
                (unsigned long long)seed, steps, n, all_calls[0], all_calls[1]);
         for (int i = 0; coverage && i < COUNT; i++)
@@ -279,7 +291,8 @@ static void summarise(int coverage, int steps)
 int main(int argc, char **argv)
 {
     if (argc < 3) {
-        fprintf(stderr, "usage: fuzz SEED STEPS [threads N] [area BYTES] [drop LIST] [trace STEP] [verbose] [coverage]\n");
+        fprintf(stderr, "usage: fuzz SEED STEPS [threads N] [area BYTES] [drop LIST] [trace STEP] [loses] [verbose] "
+                        "[coverage]\n");
         return 2;
     }
     int steps = atoi(argv[2]), coverage = 0, traced = -1;
@@ -296,6 +309,7 @@ int main(int argc, char **argv)
             left_out = value;
         else if (strcmp(argv[i], "trace") == 0)
             traced = atoi(value);
+        loses |= strcmp(argv[i], "loses") == 0;
         verbose |= strcmp(argv[i], "verbose") == 0;
         coverage |= strcmp(argv[i], "coverage") == 0;
     }
@@ -307,6 +321,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "fuzz: up to %d PEs, %d threads, areas of 4 KiB to 256 MiB\n", MOST_PES, MOST_THREADS);
         F(shmem_global_exit)(2);
     }
+    if (loses)
+        expect_that(F(shmemx_resilient)() == 0, "shmemx_resilient", 0);
     largest_area = area_bytes;
     add_area("static memory", globals, sizeof globals);
     unsigned char *heap = F(shmem_malloc)(area_bytes);

@@ -220,6 +220,8 @@ static void draw_sent_message(struct rng *rng, const struct team *t, struct post
 static void draw_sends(struct rng *rng, int number)
 {
     const struct team *t = &teams[draw_team(rng)];
+    if (t->mask & lost)
+        return;
     int source = below(rng, t->size), dest = below(rng, t->size), count = between(rng, 1, MOST_IN_A_ROW);
     int from = t->pes[source], to = t->pes[dest], from_thread = below(rng, threads), to_thread = below(rng, threads);
     /* A thread that waited for itself would do so for ever. */

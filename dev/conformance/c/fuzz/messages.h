@@ -275,7 +275,7 @@ static int draw_message(struct rng *rng, int pe, int thread, int number)
         c.waited[i] = !has_set(r->kind) || !once_in(rng, 4);
         if (!c.waited[i])
             continue;
-        m->sender = below(rng, n);
+        m->sender = draw_left(rng);
         m->thread = below(rng, threads);
         m->receiver = pe;
         m->receiver_thread = thread;

@@ -23,6 +23,14 @@ static int step;
 
 static uint64_t bit(int pe) { return UINT64_C(1) << pe; }
 
+/* PEs that have failed, in a job that goes on without them. */
+static uint64_t lost;
+
+static int is_left(int pe) { return !(lost & bit(pe)); }
+
+/* The PE that does for those that are lost what each does for itself. */
+static int acts_for_lost(void) { return me == __builtin_ctzll(~lost); }
+
 static void *checked(void *p)
 {
     if (p == NULL) {

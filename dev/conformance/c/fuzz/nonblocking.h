@@ -319,7 +319,7 @@ static void end(const struct op *op)
 
 /* Signals of PEs whose memory was read, and of this PE's results; how many each is to have. */
 static uint64_t read_signal, result_signal;
-static long signals_to[MOST_PES], signals_of_all[MOST_PES], results;
+static long signals_to[MOST_PES], results;
 
 static void get_with_signal(const struct op *op, size_t bytes, shmemx_req_h *request)
 {
@@ -396,9 +396,11 @@ static int call_by_request(const struct op *op)
 /* After a barrier: each PE's signals say how often it was read, and how many results it has had. */
 static void check_signals(void)
 {
-    (shmem_long_sum_reduce)(SHMEM_TEAM_WORLD, signals_of_all, signals_to, MOST_PES);
-    if (read_signal != (uint64_t)signals_of_all[me])
-        differs(0, "%d signals of gets, and not %ld", (int)read_signal, signals_of_all[me]);
+    long signals = 0;
+    for (int pe = 0; pe < n; pe++)
+        signals += (shmem_long_g)(&signals_to[me], pe);
+    if (read_signal != (uint64_t)signals)
+        differs(0, "%d signals of gets, and not %ld", (int)read_signal, signals);
     if (result_signal != (uint64_t)results)
         differs(0, "%d signals of results, and not %ld", (int)result_signal, results);
 }

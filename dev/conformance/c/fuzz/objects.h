@@ -53,6 +53,8 @@ static shmemx_space_t create_space(struct rng *rng, const struct team *t, size_t
 
 static void begin_or_end_space(struct rng *rng, int number)
 {
+    if (space == SHMEMX_SPACE_INVALID && lost != 0)
+        return;
     if (space == SHMEMX_SPACE_INVALID) {
         bytes_of_space = largest_area + (size_t)below(rng, 100000);
         space = create_space(rng, &teams[0], bytes_of_space, number);
@@ -91,6 +93,16 @@ static void use_space(struct rng *rng, int number)
     if (frees)
         F(shmemx_space_free)(of_team, half);
     F(shmemx_space_destroy)(of_team);
+}
+
+/* New contents of bytes of an area, on all PEs. */
+static void renew(struct area *a, size_t at, size_t bytes, struct rng *rng)
+{
+    if (bytes > 0)
+        refill(a, at, bytes, rng);
+    for (int pe = 0; acts_for_lost() && pe < n; pe++)
+        if (!is_left(pe))
+            F(shmem_putmem)(a->base, model(a, pe, 0), a->bytes, pe);
 }
 
 static void allocate(struct rng *rng, int number)
@@ -156,7 +168,7 @@ static void allocate(struct rng *rng, int number)
     snprintf(label, sizeof label, "%s block %d.%d", in_space ? "space" : "heap", step, number);
     add_area(label, p, bytes);
     areas[area_count - 1].in_space = in_space;
-    refill(&areas[area_count - 1], 0, bytes, rng);
+    renew(&areas[area_count - 1], 0, bytes, rng);
 }
 
 static void reallocate(struct rng *rng, int number)
@@ -184,8 +196,7 @@ static void reallocate(struct rng *rng, int number)
     areas[i].base = p;
     areas[i].bytes = bytes;
     areas[i].model = models;
-    if (bytes > kept)
-        refill(&areas[i], kept, bytes - kept, rng);
+    renew(&areas[i], kept, bytes - kept, rng);
 }
 
 static void release(struct rng *rng, int number)

@@ -75,6 +75,9 @@ static int draw_transfer(struct rng *rng, int pe, int thread, int target, int co
     int get = is_get(r->kind), requested = completes_at_once(r, number), nbi = is_nbi(r->kind) && !requested;
     int single = r->kind == KIND_P || r->kind == KIND_G;
     size_t size = (size_t)r->size;
+    /* Padding is compared by the PE that has it. */
+    if (is_padded(r) && !is_left(target))
+        return 0;
     struct area *remote = draw_area(rng), *local = draw_area(rng);
     size_t block = (size_t)between(rng, 1, 6);
     struct shape there = draw_shape(rng, r->kind, block), here = draw_shape(rng, r->kind, block);

@@ -393,10 +393,27 @@ static void compare_elements(void)
     apart_count = 0;
 }
 
+/* The same for the memory of a PE that is lost, which one that is left reads. */
+static void compare_lost(const struct area *a, int pe)
+{
+    unsigned char *found = checked(malloc(a->bytes)), *expected = model(a, pe, 0);
+    F(shmem_getmem)(found, a->base, a->bytes, pe);
+    for (size_t at = 0; at < a->bytes; at++)
+        if (found[at] != expected[at])
+            differs(0, "offset %zu of %s of PE %d, which is lost: expected %02x, found %02x", at, a->name, pe,
+                    expected[at], found[at]);
+    compared += (long long)a->bytes;
+    free(found);
+}
+
 /* Compares all symmetric memory of this PE with the model's, byte by byte. */
 static void compare_memory(void)
 {
     compare_elements();
+    for (int i = 0; i < area_count; i++)
+        for (int pe = 0; acts_for_lost() && pe < n; pe++)
+            if (!is_left(pe))
+                compare_lost(&areas[i], pe);
     for (int i = 0; i < area_count; i++) {
         struct area *a = &areas[i];
         const unsigned char *expected = model(a, me, 0);

@@ -51,6 +51,8 @@ pub struct Sequence {
     pub env: Vec<(String, String)>,
     /// How the program is compiled: a number of [`Sequence::builds`].
     pub build: usize,
+    /// Whether PEs kill themselves and the others go on, which they do on one node alone.
+    pub loses: bool,
     /// Where the PEs are.
     pub place: Place,
 }
@@ -79,9 +81,12 @@ impl Sequence {
             area,
             env: environment(&mut random),
             build: random.below(6).saturating_sub(2),
+            loses: false,
             place: Place::Node,
         };
-        if !launchers.is_empty() {
+        if launchers.is_empty() {
+            sequence.loses = random.once_in(3);
+        } else {
             sequence.put_on_hosts(&mut random, launchers);
         }
         sequence
@@ -136,6 +141,9 @@ impl Sequence {
         let mut words = vec![self.seed.to_string(), self.steps.to_string()];
         words.extend(["threads".to_owned(), self.threads.to_string()]);
         words.extend(["area".to_owned(), self.area.to_string()]);
+        if self.loses {
+            words.push("loses".to_owned());
+        }
         if !left_out.is_empty() {
             words.extend(["drop".to_owned(), left_out.to_string()]);
         }
@@ -153,6 +161,9 @@ impl fmt::Display for Sequence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let threads = if self.threads > 1 { format!(" of {} threads", self.threads) } else { String::new() };
         write!(f, "seed {}: {} PEs{threads}, {} steps", self.seed, self.pes, self.steps)?;
+        if self.loses {
+            f.write_str(", PEs fail")?;
+        }
         if let Place::Hosts(launch, links) = &self.place {
             write!(f, ", {launch}")?;
             if let Some(links) = links {
@@ -238,6 +249,7 @@ mod tests {
         for threads in 1..=4 {
             assert!(all.iter().any(|s| s.threads == threads), "{threads} threads");
         }
+        assert!(all.iter().any(|s| s.loses && s.pes > 2), "PEs never fail");
     }
 
     #[test]

@@ -1,0 +1,187 @@
+/* PEs that kill themselves, in a job that goes on without them: the others agree, shrink teams, and go on over these.
+ * The memory of a lost PE stays what the model has, and the target of others' operations. */
+#ifndef FUZZ_FAILURES_H
+#define FUZZ_FAILURES_H
+
+#include <signal.h>
+
+#include "objects.h"
+
+enum { MOST_VICTIMS = 2 };
+
+/* What this PE says in an agreement, and all of these together. */
+static int vote_of(int pe) { return ~(1 << pe % 31); }
+
+/* Some of the PEs of a team agree. Returns how many have failed. */
+static int agree(const struct team *t, uint64_t voters, int number)
+{
+    int value = vote_of(me), expected = -1;
+    for (int pe = 0; pe < n; pe++)
+        if (voters & bit(pe))
+            expected &= vote_of(pe);
+    int failed = F(shmemx_team_agree)(t->handle, &value);
+    if (value != expected)
+        differs(number, "shmemx_team_agree: %x, and not %x", value, expected);
+    return failed;
+}
+
+/* A team of the PEs of a team that are left. */
+static struct team *shrink(const struct team *t, int number)
+{
+    int members[MOST_PES], size = 0;
+    shmem_team_t handle = SHMEM_TEAM_INVALID;
+    for (int k = 0; k < t->size; k++)
+        if (is_left(t->pes[k]))
+            members[size++] = k;
+    if (t->rank[me] >= 0)
+        expect_that(F(shmemx_team_shrink)(t->handle, &handle) == 0, "shmemx_team_shrink", number);
+    return add_team(t, members, size, handle, "shmemx_team_shrink", number);
+}
+
+/* An agreement and a smaller team where none has failed; where failures do not end the job, of a team that is revoked
+ * while its PEs wait in it. */
+static void shrink_whole(struct rng *rng, int number)
+{
+    int i = draw_team(rng), revokes = loses && teams[i].alive == 1 && once_in(rng, 2), by = below(rng, teams[i].size);
+    struct team *t = &teams[i];
+    if (t->rank[me] >= 0 && revokes) {
+        if (t->rank[me] == by)
+            expect_that(F(shmemx_team_revoke)(t->handle) == 0, "shmemx_team_revoke", number);
+        while (F(shmem_team_sync)(t->handle) == 0)
+            ;
+    }
+    if (t->rank[me] >= 0)
+        expect_that(agree(t, t->mask, number) == 0, "shmemx_team_agree where none has failed", number);
+    if (free_teams() > 0)
+        shrink(t, number);
+    if (revokes)
+        end_team(i);
+}
+
+/* Waits until a team of which PEs fail has failed, by one of the calls that notice. */
+static void notice(const struct team *t, int how, int victim, uint64_t known, int number)
+{
+    static long source, dest;
+    long word;
+    int code = 0;
+    shmemx_req_h request;
+    switch (how) {
+    case 0:
+        F(shmem_uint64_wait_until)(F(shmemx_failures)(), SHMEM_CMP_GT, known);
+        break;
+    case 1:
+        while (F(shmem_team_sync)(t->handle) == 0)
+            ;
+        break;
+    case 2:
+        while (F(shmem_long_sum_reduce)(t->handle, &dest, &source, 1) == 0)
+            ;
+        break;
+    case 3:
+        for (; code == 0; code = F(shmemx_req_wait)(&request))
+            expect_that(forms[0].fcollect(t->handle, areas[1].base, &word, 0, &request) == 0, "shmemx_fcollectmem_nb",
+                        number);
+        break;
+    case 4:
+        code = F(shmemx_msg_recv)(t->handle, &word, sizeof word, t->rank[victim], INT_MAX, NULL);
+        expect_that(code == SHMEMX_MSG_FAILED, "shmemx_msg_recv from a PE that fails", number);
+        break;
+    case 5:
+        while (*F(shmemx_failures)() == known)
+            F(shmem_barrier_all)();
+        break;
+    default:
+        break;
+    }
+}
+
+/* What all know of the failures of a team. */
+static void look_at_failures(const struct team *t, uint64_t victims, uint64_t known, int number)
+{
+    int failed[MOST_PES], count = F(shmemx_team_failed)(t->handle, failed, MOST_PES);
+    uint64_t found = 0;
+    for (int i = 0; i < count; i++)
+        found |= bit(t->pes[failed[i]]);
+    if (found != victims)
+        differs(number, "shmemx_team_failed: the PEs %llx, and not %llx", (unsigned long long)found,
+                (unsigned long long)victims);
+    for (int pe = 0; pe < n; pe++)
+        expect_that(F(shmemx_pe_state)(pe) == (is_left(pe) ? SHMEMX_PE_ALIVE : SHMEMX_PE_FAILED), "shmemx_pe_state",
+                    number);
+    expect_that(*F(shmemx_failures)() == known, "shmemx_failures", number);
+}
+
+/* One PE or two end, after so many microseconds; the second perhaps once it has agreed on the failure of the first. */
+static struct {
+    int how, first, count, pause;
+    uint64_t early, victims, known;
+} loss;
+
+/* From now on, nothing is drawn for the PEs that end early, and no collective that needs them. */
+static void doom(struct rng *rng)
+{
+    const struct team *t = &teams[everyone];
+    int count = t->size > 2 && once_in(rng, 3) ? 2 : 1, late = count == 2 && once_in(rng, 2), how = below(rng, 7);
+    int first = below(rng, t->size), second = (first + between(rng, 1, t->size - 1)) % t->size;
+    int pause = below(rng, 2) * below(rng, 3000);
+    if (t->size < 2 || free_teams() == 0)
+        return;
+    loss.how = how;
+    loss.first = t->pes[first];
+    loss.count = count;
+    loss.pause = pause;
+    loss.known = (uint64_t)__builtin_popcountll(lost);
+    loss.early = loss.victims = bit(t->pes[first]);
+    if (count == 2)
+        loss.victims |= bit(t->pes[second]);
+    if (!late)
+        loss.early = loss.victims;
+    lost |= loss.early;
+}
+
+static void end_if_doomed(void)
+{
+    if (loss.early & bit(me)) {
+        pause_for(loss.pause);
+        raise(SIGKILL);
+    }
+}
+
+static void recover(struct rng *rng, int number)
+{
+    struct team *t = &teams[everyone];
+    uint64_t victims = loss.victims;
+    int count = loss.count, late = victims != loss.early;
+    notice(t, loss.how, loss.first, loss.known, number);
+    int failed = agree(t, t->mask & ~loss.early, number);
+    if (victims & bit(me)) {
+        /* Padding, and zeros with a sign, which the others do not compare. */
+        compare_elements();
+        raise(SIGKILL);
+    }
+    if (failed < (late ? 1 : count) || failed > count)
+        differs(number, "shmemx_team_agree: %d PEs of %d have failed", failed, count);
+    if (late)
+        expect_that(agree(t, t->mask & ~victims, number) == count, "a second shmemx_team_agree", number);
+    lost |= victims;
+    loss.count = 0;
+    look_at_failures(t, victims, loss.known + (uint64_t)count, number);
+    t->failed = 1;
+    int all = (int)(shrink(t, number) - teams);
+    if (everyone != 0)
+        t->alive = 1;
+    everyone = all;
+    teams[all].alive = 2;
+    for (int i = 0; i < MOST_TEAMS; i++) {
+        t = &teams[i];
+        if (!t->alive || t->failed || !(t->mask & lost))
+            continue;
+        t->failed = 1;
+        if ((t->mask & ~lost) != 0 && free_teams() > 0 && once_in(rng, 2))
+            shrink(t, number);
+        if (t->alive == 1 && ((t->mask & ~lost) == 0 || once_in(rng, 2)))
+            end_team(i);
+    }
+}
+
+#endif
