@@ -202,6 +202,17 @@ static void synchronise(uint64_t pes, int thread)
             }
 }
 
+/* A quiet of a thread for one PE: what it did there on a context is complete. Its own memory has both ends of
+ * operations, so what it did there stays open. */
+static void complete_at(int pe, int thread, int context, int target)
+{
+    for (int a = 0; target != pe && a < area_count; a++)
+        for (int i = 0; i < areas[a].claims[target].count; i++) {
+            struct claim *c = &areas[a].claims[target].all[i];
+            c->complete |= c->by == pe && c->thread == thread && c->context == context;
+        }
+}
+
 /* Elements whose bytes are compared apart from the others: padding has no value, and sums of
  * numbers have signs of zero that depend on the order. Afterwards memory gets what the model has. */
 struct apart {

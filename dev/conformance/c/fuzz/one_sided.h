@@ -313,17 +313,19 @@ static int draw_order(struct rng *rng, int pe, int thread, int number)
         complete(rng, pe, thread, context, number);
         return 1;
     }
-    /* Quiet for some PEs completes nothing that the model knows of. */
-    enum kind kind = once_in(rng, 5) ? KIND_PE_QUIET : KIND_FENCE;
+    enum kind kind = once_in(rng, 3) ? KIND_PE_QUIET : KIND_FENCE;
     const struct routine *r = draw_routine(rng, kind, context, 0);
-    int some = below(rng, 3), last = below(rng, n);
+    const struct team *team = &teams[contexts[context].team];
+    int some = below(rng, 4), last = below(rng, n);
     struct op *op = append(pe, thread, CALL, r, number);
     if (kind == KIND_FENCE)
         owners[pe][thread].fences[context]++;
+    for (int i = 0; kind == KIND_PE_QUIET && i < some; i++)
+        complete_at(pe, thread, context, team->pes[(last + i) % team->size]);
     if (op != NULL) {
         int *targets = take(4 * sizeof *targets);
         for (int i = 0; i < some; i++)
-            targets[i] = (last + i) % teams[contexts[context].team].size;
+            targets[i] = (last + i) % team->size;
         set_context(op, context, pe);
         op->a.target_pes = targets;
         op->a.npes = (size_t)some;
