@@ -20,13 +20,12 @@ pub struct Agreement {
 impl World {
     /// From now on, the job goes on without PEs that fail: by a signal, by a panic, or by ending before their `World`
     /// is dropped. Collective, soon after [`init`](World::init). False, on all PEs, where a failure ends the job all
-    /// the same: it is to be started by `oshrun` or another launcher that goes on, on one node. (Extension:
-    /// `shmemx_resilient`)
+    /// the same: it is to be started by `oshrun` or another launcher that goes on. (Extension: `shmemx_resilient`)
     ///
     /// Once a member of a team has failed, its collectives return an error (those of them that return none panic;
     /// [`Team::try_barrier`] and the like return it). So do allocations and what changes an array's type panic once any
     /// PE has failed, and memory is not given back. Windows, atomics and their likes work on; what a failed PE has
-    /// written last stays there. The members that are left go on in a team of their own
+    /// written last stays there, for PEs of its node: those of others get any value. The members that are left go on in a team of their own
     /// ([`Team::survivors`]).
     ///
     /// ```
@@ -61,7 +60,8 @@ impl World {
         resilience::count("World::failures")
     }
 
-    /// Whether a PE has failed. (Extension: `shmemx_pe_state`)
+    /// Whether a PE has failed. Where an operation on a PE of another node has given any value, since that has failed,
+    /// it is true once the operation is complete. (Extension: `shmemx_pe_state`)
     ///
     /// As in the example of [`go_on_without_failed`](Self::go_on_without_failed).
     pub fn has_failed(&self, pe: Pe) -> bool {
