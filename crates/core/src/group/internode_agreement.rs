@@ -249,7 +249,7 @@ mod tests {
         fn once_in(&self, times: u64) -> bool {
             let number = self.random.fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed);
             let mixed = (number ^ number >> 31).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            (mixed >> 33) % times == 0
+            (mixed >> 33).is_multiple_of(times)
         }
 
         /// Has some node learn of some failure.
