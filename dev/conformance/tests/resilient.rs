@@ -90,12 +90,14 @@ fn main() {
             survive_by(s, launch, "end", &[way], &["1"])
         });
     }
-    suite.add_launch("launcher::global-exit", on_one_host(Launcher::SlurmPmi2, 3), true, |s, launch| {
-        let job = Job::new(3, &s.compile("resilient/end.c", &[])?).args(&["global-exit"]);
-        let outcome = s.stations.run(launch, &job)?;
-        ensure!(!outcome.hung && outcome.left == 0 && !outcome.status.success(), "{outcome}");
-        Ok(())
-    });
+    for place in [on_one_host, on_two_hosts] {
+        suite.add_launch("launcher::global-exit", place(Launcher::SlurmPmi2, 3), true, |s, launch| {
+            let job = Job::new(3, &s.compile("resilient/end.c", &[])?).args(&["global-exit"]);
+            let outcome = s.stations.run(launch, &job)?;
+            ensure!(!outcome.hung && outcome.left == 0 && !outcome.status.success(), "{outcome}");
+            Ok(())
+        });
+    }
     for way in ["exits", "misuses", "crashes"] {
         suite.add_launch(&format!("nodes::{way}"), on_two_hosts(Launcher::SlurmPmi2, 4), true, move |s, launch| {
             survive_by(s, launch, "end", &[way], &["1"])

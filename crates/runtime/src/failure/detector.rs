@@ -244,20 +244,20 @@ impl FailureDetector {
             .fold(0, u32::wrapping_add)
     }
 
-    /// Writes a word, `offset` bytes from the start of the status area of PE `pe`.
-    fn put_status(&self, internode: &Internode, pe: usize, offset: usize, word: u64) {
+    /// Writes a word, `offset` bytes from the start of the status area of PE `pe`; false if there is no room now.
+    fn put_status(&self, internode: &Internode, pe: usize, offset: usize, word: u64) -> bool {
         let at = Internode::mailbox(pe, mailboxes::STATUS + offset);
         let from = (&raw const word).cast();
         let fabric = internode.fabric();
         // SAFETY: `word` is readable, and may be reused on return; the status area is the library's.
         unsafe {
             if self.is_resilient() {
-                // One that is gone has no room, which a tick must not wait for. The next word comes soon.
-                fabric.try_put(&self.context, at, from, size_of::<u64>());
-            } else {
-                fabric.put(&self.context, at, from, size_of::<u64>());
+                // One that is gone has no room, which a tick must not wait for.
+                return fabric.try_put(&self.context, at, from, size_of::<u64>());
             }
+            fabric.put(&self.context, at, from, size_of::<u64>());
         }
+        true
     }
 
     /// Has all PEs of the job end with `status`: this one has called `shmem_global_exit`.
@@ -361,7 +361,10 @@ impl FailureDetector {
             let is_unreachable =
                 node as u32 == failed_node && matches!(failure.cause, Cause::Silent | Cause::Unreachable);
             if is_other && !is_unreachable && *pe != failure.pe {
-                self.put_status(internode, *pe as usize, notice, failure.to_word());
+                let until = Instant::now() + FLUSH;
+                while !self.put_status(internode, *pe as usize, notice, failure.to_word()) && Instant::now() < until {
+                    internode.fabric().progress();
+                }
             }
         }
         if failure.cause == Cause::GlobalExit {
