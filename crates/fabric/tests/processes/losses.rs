@@ -26,16 +26,16 @@ const LENGTHS: [usize; 4] = [8, 200, 5_000, 60_000];
 
 pub(crate) fn cases() -> Vec<Case> {
     let ends = |pe| (!VICTIMS.contains(&pe)).then_some(0);
-    let lose = |name, run| Case { ends, loses: true, repeats: 8, ..Case::new(name, N, run) };
+    let lose = |name, run| Case { ends, loses: true, repeats: 3, ..Case::new(name, N, run) };
     vec![
         lose("lost_while_all_talk", |job| talk(job, false)),
         lose("lost_while_puts_go_together", |job| talk(job, false)).aggregating(Aggregate::default()),
         lose("lost_while_own_endpoints_are_used", |job| talk(job, false)).own_endpoints(2),
-        Case { repeats: 4, ..lose("rxm_lost_while_all_talk", |job| talk(job, false)) }.by_rxm(),
-        Case { repeats: 4, ..lose("pinned_lost_while_all_talk", |job| talk(job, false)) }.pinned(),
+        Case { repeats: 2, ..lose("rxm_lost_while_all_talk", |job| talk(job, false)) }.by_rxm(),
+        Case { repeats: 2, ..lose("pinned_lost_while_all_talk", |job| talk(job, false)) }.pinned(),
         // As hosts that are cut off.
-        Case { repeats: 4, ..lose("stopped_while_all_talk", |job| talk(job, true)) },
-        Case { repeats: 4, ..lose("stopped_while_puts_go_together", |job| talk(job, true)) }
+        Case { repeats: 2, ..lose("stopped_while_all_talk", |job| talk(job, true)) },
+        Case { repeats: 2, ..lose("stopped_while_puts_go_together", |job| talk(job, true)) }
             .aggregating(Aggregate::default()),
         Case {
             ends: |pe| [0, 6].contains(&pe).then_some(0),
@@ -67,7 +67,8 @@ fn not_lost(job: &Job) {
     }
 }
 
-/// The connection to PE 1 breaks, which lives: no operation that was lost with it counts as complete.
+/// The connection to PE 1 breaks, which lives: no operation that was lost with it counts as complete. One that breaks while
+/// nothing is under way is made anew, so it breaks again and again.
 fn connection_breaks(job: &Job) {
     job.fabric.tolerate_failures();
     job.barrier();
@@ -78,8 +79,10 @@ fn connection_breaks(job: &Job) {
     let data = vec![1u64; 1 << 17];
     thread::scope(|s| {
         s.spawn(|| {
-            thread::sleep(failures::SOON);
-            (3..1000).for_each(break_connection);
+            loop {
+                thread::sleep(failures::SOON);
+                (3..1000).for_each(break_connection);
+            }
         });
         for round in 0u64.. {
             let mut back = vec![0u64; data.len()];
