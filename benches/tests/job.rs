@@ -31,7 +31,7 @@ fn the_library_is_measured() {
     let mut job = start(&find(&search).unwrap()[0], 3, 3 * 4096);
     let operations = [
         "barrier", "sum", "sum_to_all", "sum_in_place", "broadcast", "fcollect", "collect", "alltoall", "scan",
-        "nb/sum", "nb/broadcast",
+        "nb/sum", "nb/broadcast", "nb/fcollect", "nb/alltoall",
     ];
     for operation in operations {
         for bytes in [8, 4096, 4096] {

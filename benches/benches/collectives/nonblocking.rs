@@ -10,7 +10,8 @@ use crate::testbed::{Testbed, Variant, measure, report_failures};
 
 const PES: [usize; 2] = [2, 4];
 /// What waits, and its non-blocking form.
-const OPERATIONS: [(&str, &str); 2] = [("sum", "nb/sum"), ("broadcast", "nb/broadcast")];
+const OPERATIONS: [(&str, &str); 4] =
+    [("sum", "nb/sum"), ("broadcast", "nb/broadcast"), ("fcollect", "nb/fcollect"), ("alltoall", "nb/alltoall")];
 const SIZES: [usize; 5] = [8, 1 << 10, 64 << 10, 1 << 20, 8 << 20];
 /// How many times as long as the routine that waits the non-blocking one is to take at most.
 const LIMIT: f64 = 1.2;

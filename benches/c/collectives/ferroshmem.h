@@ -33,6 +33,20 @@ static void broadcast_nb(size_t n)
     shmemx_req_wait(&request);
 }
 
+static void fcollect_nb(size_t n)
+{
+    shmemx_req_h request;
+    shmemx_fcollect_nb(WORLD, dest, source, n, &request);
+    shmemx_req_wait(&request);
+}
+
+static void alltoall_nb(size_t n)
+{
+    shmemx_req_h request;
+    shmemx_alltoall_nb(WORLD, dest, source, n, &request);
+    shmemx_req_wait(&request);
+}
+
 static void sum_to_all(size_t n)
 {
     static int turn;
@@ -83,6 +97,8 @@ static const struct operation operations[] = {
     {"scan", scan, PREFIX_SUM, 0},
     {"nb/sum", sum_nb, SUM, 0},
     {"nb/broadcast", broadcast_nb, COPY_OF_ROOT, 0},
+    {"nb/fcollect", fcollect_nb, ALL_SOURCES, 0},
+    {"nb/alltoall", alltoall_nb, ALL_BLOCKS, 0},
     {NULL, NULL, NOTHING, 0},
 };
 

@@ -37,6 +37,20 @@ static void broadcast_nb(size_t n)
     MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
+static void fcollect_nb(size_t n)
+{
+    MPI_Request request;
+    MPI_Iallgather(source, (int)n, MPI_DOUBLE, dest, (int)n, MPI_DOUBLE, WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+static void alltoall_nb(size_t n)
+{
+    MPI_Request request;
+    MPI_Ialltoall(source, (int)n, MPI_DOUBLE, dest, (int)n, MPI_DOUBLE, WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
 static void fcollect(size_t n)
 {
     MPI_Allgather(source, (int)n, MPI_DOUBLE, dest, (int)n, MPI_DOUBLE, WORLD);
@@ -109,6 +123,8 @@ static const struct operation operations[] = {
     {"scan", scan, PREFIX_SUM, 0},
     {"nb/sum", sum_nb, SUM, 0},
     {"nb/broadcast", broadcast_nb, COPY_OF_ROOT, 0},
+    {"nb/fcollect", fcollect_nb, ALL_SOURCES, 0},
+    {"nb/alltoall", alltoall_nb, ALL_BLOCKS, 0},
     {NULL, NULL, NOTHING, 0},
 };
 
