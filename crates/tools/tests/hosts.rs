@@ -179,6 +179,23 @@ fn slurm_inside_an_allocation() {
     assert!(outside.contains("salloc"), "{outside}");
 }
 
+/// A launcher that goes on when a PE ends is told so; others are refused.
+#[test]
+fn resilient_jobs_need_a_launcher_that_goes_on() {
+    let slurm = Machine::with(&["srun"]);
+    let line = called(&mut slurm.oshrun_in_slurm("--resilient a"));
+    assert_eq!(line, "srun [--mpi=pmi2] [--ntasks=8] [--kill-on-bad-exit=0] [--input=0] [a]");
+    let neither = refused(slurm.oshrun_in_slurm("--resilient a").env("SRUN_OFFERS", "\tpmix\n"));
+    assert!(neither.contains("srun does not offer PMI-2"), "{neither}");
+    let open_mpi = called(&mut Machine::with(&["mpirun"]).oshrun("--hosts a:2 --resilient a"));
+    assert!(open_mpi.starts_with("mpirun [--enable-recovery] [--host] [a:2]"), "{open_mpi}");
+    let others = Machine::with(&["mpiexec.hydra", "prterun"]);
+    let prte = called(&mut others.oshrun("--hosts a:2 --launcher prte --resilient a"));
+    assert!(prte.starts_with("prterun [--rtos] [recoverable] [--host] [a:2]"), "{prte}");
+    let hydra = refused(&mut others.oshrun("--hosts a:2 --resilient a"));
+    assert!(hydra.contains("--resilient cannot be had"), "{hydra}");
+}
+
 /// Each launcher has options of its own for cores, PEs per host and standard input.
 #[test]
 fn cores_places_and_input_in_each_launchers_words() {

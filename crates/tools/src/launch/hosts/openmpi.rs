@@ -26,7 +26,11 @@ pub(super) fn command(
     }
     let mut line: Vec<OsString> = vec![launcher.path.clone().into()];
     if launch.resilient {
-        line.push("--enable-recovery".into());
+        let option: &[&str] = match launcher.is_prte {
+            true => &["--rtos", "recoverable"],
+            false => &["--enable-recovery"],
+        };
+        line.extend(option.iter().map(OsString::from));
     }
     if !launch.agent.is_empty() {
         let agent = launch.agent.join(" ");
