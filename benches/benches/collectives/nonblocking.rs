@@ -36,7 +36,7 @@ pub(crate) fn run(testbed: &Testbed, options: &Options) -> Result<()> {
             let live = LiveTable::new("", &labels, " of blocking  10%..90%      limit");
             let mut entries = vec![Entry { job: 0, operation: blocking }];
             entries.extend((0..variants.len()).map(|job| Entry { job, operation: nonblocking }));
-            let mut comparison = Comparison::new(testbed.start(&variants, pes, SIZES[SIZES.len() - 1]), &entries);
+            let mut comparison = Comparison::new(testbed.start(&variants, pes, SIZES[SIZES.len() - 1] * pes), &entries);
             for bytes in wanted {
                 let outcome = measure(&mut comparison, &item(bytes), bytes, Testbed::effort(options, pes));
                 let rest = outcome.ratio(1, 0).map(|spread| {
