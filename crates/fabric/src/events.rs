@@ -7,11 +7,6 @@ pub trait Events: Send + Sync {
     /// return: then the fabric is [shut down](crate::Fabric::shut_down). So it is called in any case where operations
     /// cannot go on.
     fn peer_failed(&self, pe: usize, reason: &str);
-    /// An operation to this PE failed, of a fabric that [tolerates](crate::Fabric::tolerate_failures) it: once for each PE.
-    /// Called with locks: must not wait, and not call the fabric.
-    fn peer_suspected(&self, pe: usize, reason: &str) {
-        let _ = (pe, reason);
-    }
     /// The progress thread has handled traffic: memory of this process may have changed. Other
     /// threads that call into the fabric handle traffic as well, without this call; and it may be
     /// called without need, see [`Fabric::notifies_writes`](crate::Fabric::notifies_writes).

@@ -173,10 +173,10 @@ impl Fabric {
         self.shared().shutdown.is_done()
     }
 
-    /// From now on, an operation that fails makes its PE a suspect ([`Events::peer_suspected`]): operations to it wait
-    /// for its [loss](Self::lose), those to other PEs go on. If it is not lost within [`Config::peer_timeout`],
-    /// [`Events::peer_failed`] follows. A failure of which libfabric does not say the PE is explained by the loss of any
-    /// PE within that time, before or after.
+    /// From now on, an operation that fails makes its PE a suspect: operations to it wait for its [loss](Self::lose),
+    /// those to other PEs go on. If it is not lost within [`Config::peer_timeout`], [`Events::peer_failed`] follows. A
+    /// failure of which libfabric does not say the PE is explained by the loss of any PE within that time, before or
+    /// after.
     pub fn tolerate_failures(&self) {
         self.shared().losses.tolerate();
     }

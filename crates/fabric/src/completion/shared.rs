@@ -90,10 +90,6 @@ impl Shared {
             return; // by another thread meanwhile
         }
         all.suspect(pe, reason, time, ticks.try_into().unwrap_or(u32::MAX));
-        drop(all);
-        if let Some(pe) = pe {
-            self.events.peer_suspected(pe, reason);
-        }
     }
 
     /// A PE is lost; whether it was not before. What is under way to it is still to be completed.
