@@ -5,8 +5,8 @@ use super::source::Source;
 /// What is delivered to users.
 pub(crate) const FOLDERS: &[&str] = &[
     "src", "crates/api/src", "crates/config/src", "crates/core/src", "crates/collective/src", "crates/port/src",
-    "crates/message/src", "crates/stream/src", "crates/runtime/src", "crates/fabric/src", "crates/bootstrap/src",
-    "crates/platform/src", "crates/tools/src", "shmem-sys/src", "libshmem/src",
+    "crates/message/src", "crates/stream/src", "crates/profiling/src", "crates/runtime/src", "crates/fabric/src",
+    "crates/bootstrap/src", "crates/platform/src", "crates/tools/src", "shmem-sys/src", "libshmem/src",
 ];
 
 /// Sources that read the variables of a table: the library's configuration, and what launchers set.

@@ -14,10 +14,10 @@ use ferroshmem_core::failure::checks;
 use ferroshmem_core::failure::fatal::fatal;
 pub use ferroshmem_core::memory::{Argument, MemoryKind};
 use ferroshmem_core::point::Comparison;
-use ferroshmem_core::profiling::{self, Operation, Scope};
-pub use ferroshmem_core::profiling::{Kind, ended};
 use ferroshmem_core::team::Team;
 use ferroshmem_layout::profile::team::ACTIVE_SET;
+use ferroshmem_profiling::{self as profiling, Operation, Scope};
+pub use ferroshmem_profiling::{Kind, ended};
 use ferroshmem_runtime::{self as runtime, Runtime};
 
 /// Whether a call is to be checked or recorded, or the library is not initialised, which [`Check::of`] then finds.

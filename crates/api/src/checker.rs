@@ -10,8 +10,8 @@ use std::sync::OnceLock;
 
 use ferroshmem_config as config;
 use ferroshmem_core::constants::{CTX_DEFAULT, TEAM_INVALID, TEAM_WORLD};
-use ferroshmem_core::profiling::{self, CallSites, DEPTH, Scope};
 use ferroshmem_layout::{CheckedCall, CheckedLibrary, Operation};
+use ferroshmem_profiling::{self as profiling, CallSites, DEPTH, Scope};
 use ferroshmem_runtime::{self as runtime, Runtime};
 
 use super::check::{self, Concerns, Kind, Recorded};

@@ -4,9 +4,9 @@ use std::ffi::c_int;
 use std::time::Duration;
 
 use ferroshmem_core::failure::fatal::fatal;
-use ferroshmem_core::profiling::totals::{GROUPS, sum};
-use ferroshmem_core::profiling::{self, Kind};
 use ferroshmem_layout::Count;
+use ferroshmem_profiling::totals::{GROUPS, sum};
+use ferroshmem_profiling::{self as profiling, Kind};
 use ferroshmem_runtime as runtime;
 
 /// What is read of a counter: `SHMEMX_COUNTER_OPERATIONS`, `_BYTES`, `_NANOSECONDS`.

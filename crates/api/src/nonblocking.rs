@@ -226,7 +226,7 @@ pub unsafe fn test(name: &'static str, request: *mut usize) -> c_int {
 /// Waits until a request is complete, and ends it: 0, or -1 if a PE of its team has failed.
 ///
 /// # Safety
-/// As [`test`].
+/// As [`test()`].
 pub unsafe fn wait(name: &'static str, request: *mut usize) -> c_int {
     // SAFETY: as above.
     unsafe { waitall(name, 1, request) }
@@ -235,7 +235,7 @@ pub unsafe fn wait(name: &'static str, request: *mut usize) -> c_int {
 /// Ends a request whose collective goes on, or a persistent one that has not started.
 ///
 /// # Safety
-/// As [`test`].
+/// As [`test()`].
 pub unsafe fn free(name: &'static str, request: *mut usize) {
     // SAFETY: as above.
     let request = unsafe { &mut *request };
@@ -246,7 +246,7 @@ pub unsafe fn free(name: &'static str, request: *mut usize) {
 /// Starts the collective of a persistent request.
 ///
 /// # Safety
-/// As [`test`], and its arrays are as the collective needs them.
+/// As [`test()`], and its arrays are as the collective needs them.
 pub unsafe fn start(name: &'static str, request: *mut usize) {
     // SAFETY: as above.
     unsafe { startall(name, 1, request) };

@@ -23,7 +23,7 @@ pub(crate) struct Arrays {
 // SAFETY: symmetric memory, which no thread owns.
 unsafe impl Send for Arrays {}
 
-/// A collective with its arguments, but for the arrays: those of the methods of [`OnGroup`].
+/// A collective with its arguments, but for the arrays: those of the methods of `OnGroup`.
 #[allow(missing_docs, reason = "the arguments of the C routines")]
 #[derive(Debug, Clone, Copy)]
 pub enum Collective {

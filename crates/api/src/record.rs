@@ -4,15 +4,15 @@
 use std::panic::Location;
 
 use ferroshmem_core::constants::CTX_DEFAULT;
-use ferroshmem_core::profiling::{self, UnderWay};
 use ferroshmem_layout::CheckedCall;
+use ferroshmem_profiling::{self as profiling, UnderWay};
 use ferroshmem_runtime as runtime;
 
 use super::check::Concerns;
 use super::checker::{self, of, operation};
 
-pub use ferroshmem_core::profiling::Kind;
 pub use ferroshmem_layout::Operation;
+pub use ferroshmem_profiling::Kind;
 
 pub use super::checker::Memory;
 

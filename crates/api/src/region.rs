@@ -4,7 +4,7 @@ use std::ffi::{CStr, c_char};
 use std::panic::Location;
 
 use ferroshmem_core::failure::fatal::fatal;
-use ferroshmem_core::profiling;
+use ferroshmem_profiling as profiling;
 
 /// Whether regions are recorded.
 #[inline]

@@ -74,6 +74,7 @@ fn initialise(name: &'static str, level: c_int) {
         ferroshmem_port::SOURCES,
         ferroshmem_message::SOURCES,
         ferroshmem_stream::SOURCES,
+        ferroshmem_profiling::SOURCES,
         ferroshmem_runtime::SOURCES,
         env!("FERROSHMEM_SOURCES"),
     ]);

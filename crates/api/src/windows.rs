@@ -2,8 +2,8 @@
 
 use std::sync::OnceLock;
 
-use ferroshmem_core::profiling;
 use ferroshmem_core::wait::POLICY;
+use ferroshmem_profiling as profiling;
 use ferroshmem_runtime::{self as runtime, Runtime};
 
 use super::checker;

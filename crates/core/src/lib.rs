@@ -29,7 +29,6 @@ pub mod memory;
 pub mod node;
 pub mod offload;
 pub mod point;
-pub mod profiling;
 #[cfg(any(test, feature = "simulation"))]
 pub mod simulation;
 pub mod sources;

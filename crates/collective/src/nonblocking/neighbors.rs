@@ -1,7 +1,7 @@
 //! Exchanges between neighbours, which a persistent request starts: a message along each edge of a graph.
 //!
 //! Rounds are numbered from 1. Each edge has two lines at its end, for odd and for even rounds, and one at its start. A
-//! message is its bytes, and then the round's number in the line of the round. Bytes go one of three ways ([`Way`]).
+//! message is its bytes, and then the round's number in the line of the round. Bytes go one of three ways (`Way`).
 //! Where they go to memory of the library's, of which there is as much for each line, the receiver copies them when it
 //! finds the number. So the sender of round n has to know only that the receiver has ended n - 2. If the receiver
 //! sends to it as well, it knows: its own round n - 1 has ended, so the other has started n - 1. Else the receiver

@@ -3,8 +3,8 @@
 use ferroshmem_core::failure::fatal::{debug, fatal};
 use ferroshmem_core::hooks::{self, Native};
 use ferroshmem_core::node::Node;
-use ferroshmem_core::profiling;
 use ferroshmem_core::wait::POLICY;
+use ferroshmem_profiling as profiling;
 
 /// The facts for the inlined fast path, None if every call is to go through the library.
 pub(super) fn native(node: &Node, hooks: &hooks::Hooks) -> Option<Native> {

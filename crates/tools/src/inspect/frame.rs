@@ -26,10 +26,11 @@ pub(super) fn is_library_file(name: &str) -> bool {
 impl Line {
     /// Whether it is of this library, where that is linked into the program.
     pub(super) fn is_of_library(&self) -> bool {
-        const CRATES: [&str; 13] = [
+        const CRATES: [&str; 14] = [
             "ferroshmem::", "ferroshmem_api::", "ferroshmem_collective::", "ferroshmem_core::", "ferroshmem_message::",
-            "ferroshmem_port::", "ferroshmem_runtime::", "ferroshmem_simd::", "ferroshmem_stream::",
-            "ferroshmem_sys::", "ferroshmem_platform::", "ferroshmem_fabric::", "ferroshmem_bootstrap::",
+            "ferroshmem_port::", "ferroshmem_profiling::", "ferroshmem_runtime::", "ferroshmem_simd::",
+            "ferroshmem_stream::", "ferroshmem_sys::", "ferroshmem_platform::", "ferroshmem_fabric::",
+            "ferroshmem_bootstrap::",
         ];
         const ROUTINES: [&str; 4] = ["shmem_", "shmemx_", "shmemi_", "pshmem"];
         let name = self.name();

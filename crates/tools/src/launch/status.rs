@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use ferroshmem_core::job::control::Control;
-use ferroshmem_core::profiling::totals::{GROUPS, Totals, scaled, sum};
+use ferroshmem_profiling::totals::{GROUPS, Totals, scaled, sum};
 
 use super::failure::{Failure, print_line};
 use super::status_options::StatusPlan;

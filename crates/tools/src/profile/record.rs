@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
 
-pub use ferroshmem_core::profiling::Kind;
 use ferroshmem_layout::profile::{Layout, WORD, collective, header, object, peer, site, sizes, team};
+pub use ferroshmem_profiling::Kind;
 
 /// A file of calls: code, or Rust source.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]

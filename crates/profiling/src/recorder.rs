@@ -20,8 +20,8 @@ use super::call_site::{CallSites, DEPTH};
 use super::clock;
 use super::inlined::Added;
 use super::operation::{Operation, Scope};
-use crate::node;
-use crate::node::Node;
+use ferroshmem_core::node;
+use ferroshmem_core::node::Node;
 use ferroshmem_layout::profile::{Kind, Layout, MAGIC, SITES, WORD, event, header, object, peer, site, sizes};
 
 /// Nanoseconds that a short operation takes longer which is a call instead of inlined, and recorded.

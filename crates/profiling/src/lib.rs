@@ -1,15 +1,17 @@
-//! What a PE does, recorded for `oshrun --profile` and `--trace`.
+//! What a PE does, recorded for `oshrun --profile` and `--trace` (`docs/profiling.md`).
 //!
-//! An exported function tests one byte (see `failure::checks`) and then takes its cold copy, which begins an operation
-//! here, runs the routine and ends the operation. Sums are kept in a file that is mapped into memory
+//! An exported function tests one byte (`ferroshmem_core::failure::checks`) and then takes its cold copy, which begins
+//! an operation here, runs the routine and ends the operation. Sums are kept in a file that is mapped into memory
 //! (`ferroshmem_layout::profile`), so what a PE recorded is there however it ends. Which part of a call was waiting is
-//! not measured here: `oshrun` compares when the members of a collective entered it. [`counters`] are kept by the same
+//! not measured here: `oshrun` compares when the members of a collective entered it. Counters are kept by the same
 //! calls, with or without a record.
+//!
+//! The crate knows `ferroshmem-core`, and no routine: who calls says what kind of operation it is.
 
 mod call_site;
 mod clock;
 mod core_time;
-pub(crate) mod counters;
+mod counters;
 mod inlined;
 mod operation;
 mod recorder;
@@ -25,12 +27,15 @@ use std::{mem, ptr};
 pub use self::call_site::{CallSites, DEPTH};
 pub use self::operation::{Operation, Scope};
 use self::recorder::{CallPlace, Recorder};
-use crate::failure::fatal::warn;
-use crate::node::Node;
 use ferroshmem_config::ProfilingSettings;
+use ferroshmem_core::failure::fatal::warn;
+use ferroshmem_core::node::Node;
 use ferroshmem_layout::Count;
 pub use ferroshmem_layout::profile::Kind;
 use ferroshmem_layout::profile::header;
+
+/// The digest of this crate's sources.
+pub const SOURCES: &str = env!("FERROSHMEM_SOURCES");
 
 static ON: AtomicBool = AtomicBool::new(false);
 /// The recorder; it stays for a second initialisation.

@@ -6,7 +6,7 @@ use std::sync::Once;
 use std::thread;
 use std::time::Duration;
 
-use crate::job::{Attachment, adoption};
+use ferroshmem_core::job::{Attachment, adoption};
 
 /// Has an `oshrun` show it, if this PE leads its node and no `oshrun` has started it.
 pub fn show(job: &'static Attachment, period: Duration) {
@@ -23,7 +23,7 @@ pub fn show(job: &'static Attachment, period: Duration) {
                 Ok(mut child) => {
                     let _ = child.wait();
                 }
-                Err(e) => crate::failure::fatal::print_line(&format!(
+                Err(e) => ferroshmem_core::failure::fatal::print_line(&format!(
                     "ferroshmem: {}: SHMEM_STATUS shows nothing of this node: {e}",
                     job.name_of_pe()
                 )),

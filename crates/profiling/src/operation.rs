@@ -11,10 +11,10 @@ pub enum Scope {
     Pe(usize),
     /// The members of a team or active set, and the root.
     Team {
-        /// Its [PEs](crate::team::Members::triplet).
+        /// Its [PEs](ferroshmem_core::team::Members::triplet).
         members: (i32, i32, u32),
         /// The team's id, or [`ferroshmem_layout::profile::team::ACTIVE_SET`]; above 33 bits what
-        /// [tells lists of PEs apart](crate::team::Members::digest).
+        /// [tells lists of PEs apart](ferroshmem_core::team::Members::digest).
         id: u64,
         /// The root's number in the team.
         root: u32,

@@ -9,7 +9,7 @@
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::wait::record::now_ns;
+use ferroshmem_core::wait::record::now_ns;
 
 /// Ticks between two looks at the clock: one to four milliseconds. 0 if the counter is not used.
 static SPAN: AtomicU64 = AtomicU64::new(0);

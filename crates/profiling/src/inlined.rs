@@ -4,8 +4,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use crate::hooks::{self, InlineCounts};
-use crate::node::Node;
+use ferroshmem_core::hooks::{self, InlineCounts};
+use ferroshmem_core::node::Node;
 use ferroshmem_layout::profile::Kind;
 
 /// Nanoseconds between two looks.

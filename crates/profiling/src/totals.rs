@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::sync::atomic::Ordering;
 
-use crate::job::control::Control;
+use ferroshmem_core::job::control::Control;
 use ferroshmem_layout::Count;
 use ferroshmem_layout::WaitKind;
 use ferroshmem_layout::profile::Kind;
