@@ -155,7 +155,10 @@ pub unsafe fn inc<T: AtomicInt>(name: &'static str, ctx: usize, dest: *mut T, pe
 }
 
 macro_rules! non_blocking {
-    ($($name:ident<$bound:ident>($($value:ident: $t:ty),*) as $does:ident($operation:expr) of $argument:ident),* $(,)?) => {$(
+    (
+        $($name:ident<$bound:ident>($($value:ident: $t:ty),*)
+            as $does:ident($operation:expr) of $argument:ident),* $(,)?
+    ) => {$(
         #[doc = concat!("As [`", stringify!($does), "`], with the result at `fetch` after a quiet.")]
         ///
         /// # Safety

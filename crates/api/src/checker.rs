@@ -1,7 +1,7 @@
 //! Calls of a program that contains the runtime, for `oshrun --check=race`: the library that it preloads is told of
 //! each, before and after it. Those of the Rust API come from `record`, those of its parts in C from `check::record`,
-//! which does not know as much: contexts are not told apart, strided arrays not looked at, collectives of other PEs than
-//! a team's, and those that are no barriers, take what all PEs have done before for ordered.
+//! which does not know as much: contexts are not told apart, strided arrays not looked at, collectives of other PEs
+//! than a team's, and those that are no barriers, take what all PEs have done before for ordered.
 
 use std::cell::RefCell;
 use std::ffi::{CStr, c_int, c_void};

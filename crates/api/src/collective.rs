@@ -204,6 +204,6 @@ pub fn barrier_all(name: &'static str) {
 pub fn sync_all(name: &'static str) {
     let rt = runtime::get(name);
     let group = Group::of_team(&rt.node, name, rt.teams.world());
-    group.check_agreement(&rt.node, &[]);
+    group.check_matching(&rt.node, &[]);
     group.sync();
 }

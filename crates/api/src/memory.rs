@@ -85,7 +85,7 @@ impl HeapCall {
     pub(crate) fn check(&self, group: &Group<'_>, rt: &Runtime) {
         if rt.node.settings.check {
             let arguments: Vec<_> = self.named().collect();
-            group.check_agreement(&rt.node, &arguments);
+            group.check_matching(&rt.node, &arguments);
         }
     }
 

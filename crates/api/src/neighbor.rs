@@ -107,7 +107,7 @@ pub unsafe fn cart_create(
         let digest = dims.iter().zip(periods).fold(0_u64, |sum, (dim, period)| {
             sum.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (*dim as u64) << 1 ^ u64::from(*period != 0)
         });
-        group.check_agreement(&rt.node, &[("ndims", ndims as u64), ("dims and periods", digest)]);
+        group.check_matching(&rt.node, &[("ndims", ndims as u64), ("dims and periods", digest)]);
         let dims: Vec<_> = dims.iter().map(|dim| *dim as usize).collect();
         let periods: Vec<_> = periods.iter().map(|period| *period != 0).collect();
         Some(Edges::of_grid(team.index, &dims, &periods))

@@ -102,8 +102,8 @@ impl Collective {
     }
 }
 
-/// Gives a macro the collectives that have no code of their own beside [`OnGroup::execute`]: the routine's name, and what
-/// comes after the arrays.
+/// Gives a macro the collectives that have no code of their own beside [`OnGroup::execute`]: the routine's name, and
+/// what comes after the arrays.
 macro_rules! of_one_body {
     ($define:ident) => {
         $define! {
@@ -159,7 +159,7 @@ impl<'a> OnGroup<'a> {
     #[inline(never)]
     fn compare(&self, numbers: &[(&str, u64)], arrays: [(*const u8, usize); 2]) {
         let [dest, source] = arrays.map(|(addr, n)| if n > 0 { self.place(addr) } else { 0 });
-        self.group.check_agreement(self.node, &[numbers, &[("dest", dest), ("source", source)]].concat());
+        self.group.check_matching(self.node, &[numbers, &[("dest", dest), ("source", source)]].concat());
     }
 
     /// Where something symmetric is, the same on all PEs.
@@ -246,7 +246,7 @@ impl<'a> OnGroup<'a> {
     }
 
     pub(crate) fn sync(&self) {
-        self.group.check_agreement(self.node, &[]);
+        self.group.check_matching(self.node, &[]);
         self.group.sync();
     }
 

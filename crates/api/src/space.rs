@@ -178,7 +178,7 @@ fn make(
     }
     let group = Group::of_team(&rt.node, name, found);
     let same = [("sheap_size", bytes), ("memkind", number(request.kind))];
-    group.check_agreement(&rt.node, &same);
+    group.check_matching(&rt.node, &same);
     let heap = memory.space.heap_size();
     // A huge page that the kernel makes by itself would take the kind of memory of its first page for a
     // space that begins within. Small heaps have no room for as much.

@@ -98,7 +98,7 @@ pub unsafe fn split_strided(
         refuse_team_of_connection(name, parent);
         let group = Group::of_team(&rt.node, name, parent);
         let same = [("start", start as u64), ("stride", stride as u64), ("size", size as u64)];
-        group.check_agreement(&rt.node, &same);
+        group.check_matching(&rt.node, &same);
         // SAFETY: the caller promises that `config` is valid if the mask is not 0.
         let contexts = unsafe { contexts_in(name, config, mask) };
         split::split_strided(&rt.node, &rt.teams, name, parent, (start, stride, size), contexts)
@@ -127,7 +127,7 @@ pub unsafe fn split_2d(
     let made = rt.teams.find(name, parent).and_then(|parent| {
         refuse_team_of_connection(name, parent);
         let group = Group::of_team(&rt.node, name, parent);
-        group.check_agreement(&rt.node, &[("xrange", xrange as u64)]);
+        group.check_matching(&rt.node, &[("xrange", xrange as u64)]);
         let width = usize::try_from(xrange).ok().filter(|x| *x > 0);
         let Some(width) = width else {
             fatal(name, format_args!("xrange = {xrange} must be 1 or more"));
@@ -173,11 +173,11 @@ pub unsafe fn split_list(
         };
         check_list(name, pes, parent.members.size);
         let group = Group::of_team(&rt.node, name, parent);
-        group.check_agreement(&rt.node, &[("npes", npes as u64)]);
+        group.check_matching(&rt.node, &[("npes", npes as u64)]);
         if rt.node.settings.check {
             let shown: Vec<_> = (0..len).map(|i| format!("pes[{i}]")).collect();
             let words: Vec<_> = shown.iter().zip(pes).map(|(name, pe)| (&**name, *pe as u64)).collect();
-            words.chunks(6).for_each(|some| group.check_agreement(&rt.node, some));
+            words.chunks(6).for_each(|some| group.check_matching(&rt.node, some));
         }
         // SAFETY: the caller promises that `config` is valid if the mask is not 0.
         let contexts = unsafe { contexts_in(name, config, mask) };
@@ -273,7 +273,7 @@ pub fn split_by(
     let rt = runtime::get(name);
     let parent = rt.teams.find(name, parent)?;
     refuse_team_of_connection(name, parent);
-    Group::of_team(&rt.node, name, parent).check_agreement(&rt.node, same);
+    Group::of_team(&rt.node, name, parent).check_matching(&rt.node, same);
     split::split_color(&rt.node, &rt.teams, name, parent, color_and_key, contexts)
 }
 

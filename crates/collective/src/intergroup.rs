@@ -110,7 +110,7 @@ impl<'a> Intergroup<'a> {
     /// With `SHMEM_CHECK=1`: all members call the same routine with lengths that fit, and arrays that are
     /// symmetric within their group.
     pub fn check(&self, part: Option<Part>) {
-        self.group.agree_on_routine();
+        self.group.match_routine();
         self.publish_addresses(self.root_of(part));
         for (word, index) in LENGTHS.into_iter().zip(0..) {
             let bytes = self.sent_by(index) as u64;

@@ -48,7 +48,7 @@ impl Streams {
         let part = take_part(node, areas, &shape);
         let group = Group::of_team(node, name, team);
         let same = [("item_size", options.item as u64), ("options", options.is_steady.into())];
-        group.check_agreement(node, &same);
+        group.check_matching(node, &same);
         let lacking = u64::from(part.is_none());
         let is_lacking = group.combine_words([lacking, 0, 0, 0])[0] != 0;
         let Some(offset) = part.filter(|_| !is_lacking) else {

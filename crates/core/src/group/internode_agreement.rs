@@ -9,10 +9,10 @@
 //! and the values combined. The others copy the proposal to their records, unless they have one of a later member. Once
 //! all have the proposer's own, it decides; the others copy that, too.
 //!
-//! All decide the same. Let *a* be the first to decide by its own proposal, and *b* a later proposer. Only PEs that have
-//! ended are known to have failed, so *b* began to read after *a* had ended. Each member that lived when *a* decided had
-//! copied its proposal, so *b* found that in every record, or one of a proposer between them, which is the same by this
-//! argument. A member may copy a proposal of *a* after *b* has read its record; then *a* has not decided.
+//! All decide the same. Let *a* be the first to decide by its own proposal, and *b* a later proposer. Only PEs that
+//! have ended are known to have failed, so *b* began to read after *a* had ended. Each member that lived when *a*
+//! decided had copied its proposal, so *b* found that in every record, or one of a proposer between them, which is the
+//! same by this argument. A member may copy a proposal of *a* after *b* has read its record; then *a* has not decided.
 //!
 //! A member that has decided may enter the next agreement, which needs the value of each that lives. So no other member
 //! is two agreements behind, and a record has the decision before, too. Once no PE fails any more, all members come to

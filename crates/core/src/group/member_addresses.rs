@@ -4,6 +4,9 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use super::Group;
+use crate::connection::Connection;
+use crate::failure::fatal::fatal;
+use crate::memory::{Argument, SymmetricMemory};
 use crate::team::Members;
 
 /// The addresses of the members' copies of one symmetric array of `T`.
@@ -36,6 +39,79 @@ impl Irregular<'_> {
         match self.bases {
             [] => first.wrapping_byte_offset(step.wrapping_mul(pe as isize)),
             bases => std::ptr::with_exposed_provenance_mut(bases[pe] + self.offset),
+        }
+    }
+}
+
+impl<'a, T> MemberAddresses<'a, T> {
+    /// The addresses of the members' copies of the `len` bytes at `addr`. An address that is not
+    /// symmetric ends the job; `argument` is its name in the prototype.
+    #[inline]
+    pub fn resolve(memory: &'a SymmetricMemory, group: &Group<'a>, argument: &str, addr: *const T, len: usize) -> Self {
+        let argument = Argument { routine: group.name, name: argument };
+        let mine = memory.own(argument, addr.cast(), len);
+        if !group.is_local() {
+            // Loads and stores do not reach the others' copies: see `Group::get` and `Group::put`.
+            return Self::at_stride(mine.cast(), 0, group.me);
+        }
+        let space = memory.space;
+        if let Some(connection) = group.connection() {
+            return Self::resolve_connected(memory, (group, connection), argument, addr, len);
+        }
+        if space.at_stride() && !space.any_runs_other_program() {
+            let stride = 1isize << space.log2_stride();
+            return Self::in_windows(mine.cast(), stride, group);
+        }
+        Self::resolve_each(memory, group, argument, addr, len)
+    }
+
+    /// As [`resolve`](Self::resolve), where the members are of two jobs.
+    #[cold]
+    #[inline(never)]
+    fn resolve_connected(
+        memory: &SymmetricMemory,
+        (group, connection): (&Group<'a>, &'a Connection),
+        argument: Argument<'_>,
+        addr: *const T,
+        len: usize,
+    ) -> Self {
+        if !connection.is_symmetric(memory.space, addr.addr(), len) {
+            let Argument { routine, name } = argument;
+            fatal(
+                routine,
+                format_args!(
+                    "{name} = {:#x} is not symmetric with the other job's PEs: use a global variable of one program, \
+                        or a block at the same offset of both heaps",
+                    addr.addr()
+                ),
+            );
+        }
+        let (bases, offset) = connection.copies(memory.space, addr.addr());
+        Self::irregular(group.local_members(), bases, offset)
+    }
+
+    /// As [`resolve`](Self::resolve), where copies of symmetric objects may not lie at a constant
+    /// distance: checks every member's copy.
+    #[cold]
+    #[inline(never)]
+    fn resolve_each(
+        memory: &'a SymmetricMemory,
+        group: &Group<'a>,
+        argument: Argument<'_>,
+        addr: *const T,
+        len: usize,
+    ) -> Self {
+        let local = group.local_members();
+        for member in 0..group.size {
+            let peer = (local.pe(member), group.pe(member));
+            memory.of_node_peer(argument, addr.cast(), len, peer);
+        }
+        match memory.space.scattered(addr.addr()) {
+            Some((bases, offset)) => Self::irregular(local, bases, offset),
+            None => {
+                let stride = 1isize << memory.space.log2_stride();
+                Self::in_windows(addr.cast_mut(), stride, group)
+            }
         }
     }
 }

@@ -5,13 +5,13 @@
 //! memory ([`ferroshmem_layout::TeamSlot`]), mailboxes, or the caller's work array. Flags and
 //! buffers are used only within an [`Epoch`]. [`MemberAddresses`] says where the members' data is.
 
-mod agreement;
 mod channel;
 mod comparison;
 mod epoch;
 mod hierarchy;
 mod internode_agreement;
 mod mailbox;
+mod matching;
 mod member_addresses;
 pub mod ring;
 mod sockets;
@@ -19,6 +19,7 @@ mod survivors;
 #[cfg(any(test, feature = "simulation"))]
 pub mod threads;
 mod traffic;
+mod transfer;
 mod words;
 mod work_array;
 mod work_sharing;
@@ -28,18 +29,14 @@ use std::sync::atomic::{Ordering, fence};
 use std::time::{Duration, Instant};
 
 use channel::{Channel, Slots};
-use ferroshmem_fabric::Blocks;
 use ferroshmem_tuning::{Algorithm, Choice, Collective, Form};
 use hierarchy::HierarchicalTeam;
 use mailbox::{MailboxChannel, Scope};
 
 use crate::connection::Connection;
 use crate::failure::fatal::fatal;
-use crate::memory::{Argument, SymmetricMemory};
 use crate::node::Node;
-use crate::offload;
 use crate::team::{Fragile, Health, Hierarchy, Members, Team};
-use crate::transport::{Location, Transport};
 use crate::wait::signals::UNNOTIFIED;
 use crate::wait::{Ending, POLICY, WaitReason};
 use ferroshmem_layout::{FLAG_BYTES, MESSAGE_BYTES, TeamSlot, WaitKind};
@@ -264,8 +261,8 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// The same of members on other nodes, which may know it for some time before this one: they are in another call than
-    /// this one then. Waits for that time.
+    /// The same of members on other nodes, which may know it for some time before this one: they are in another call
+    /// than this one then. Waits for that time.
     #[cold]
     fn is_failed_elsewhere(&self) -> bool {
         /// Time in which all nodes have learnt of a failure.
@@ -403,109 +400,6 @@ impl<'a> Group<'a> {
         &self.traffic
     }
 
-    /// Copies `bytes` bytes of member `member`'s copy of `from`.
-    ///
-    /// # Safety
-    /// The source is readable and `to` writable for `bytes` bytes; they are the same or do not
-    /// overlap.
-    #[inline]
-    pub unsafe fn get(&self, to: *mut u8, from: &MemberAddresses<'_, u8>, member: usize, bytes: usize) {
-        self.traffic.moved(bytes, bytes);
-        // SAFETY: the caller promises a valid source and destination of `bytes` bytes, which are
-        // the same or do not overlap.
-        unsafe {
-            match self.remote(member) {
-                Some((transport, pe)) => {
-                    let call = transport.internal_call(self.name, pe);
-                    transport.get(&call, to.cast(), from.of(self.me).cast(), bytes);
-                }
-                None => copy_apart(to, from.of(member), bytes),
-            }
-        }
-    }
-
-    /// As [`get`](Self::get), for members between which mailboxes are; complete after the next quiet of the context,
-    /// which knows nothing of copies that workers make: so what this node has is copied at once.
-    ///
-    /// # Safety
-    /// As there, until then.
-    pub unsafe fn get_nbi(&self, to: *mut u8, from: &MemberAddresses<'_, u8>, member: usize, bytes: usize) {
-        let Some((transport, pe)) = self.remote(member) else {
-            unreachable!("local members read others' arrays themselves");
-        };
-        self.traffic.moved(bytes, bytes);
-        let (call, from) = (transport.internal_call(self.name, pe), from.of(self.me).cast());
-        // SAFETY: the caller promises a valid source and destination of `bytes` bytes.
-        unsafe {
-            match transport.locate(&call, "source", from, bytes) {
-                Location::Local(from) => copy_apart(to, from, bytes),
-                Location::Remote(_) => transport.get_nbi(&call, to.cast(), from, bytes),
-            }
-        }
-    }
-
-    /// Copies `bytes` bytes to member `member`'s copy of `to`. A PE that sees what this PE posts
-    /// later sees the bytes.
-    ///
-    /// # Safety
-    /// `from` is readable and the destination writable for `bytes` bytes; they are the same or do
-    /// not overlap.
-    #[inline]
-    pub unsafe fn put(&self, to: &MemberAddresses<'_, u8>, member: usize, from: *const u8, bytes: usize) {
-        self.traffic.moved(bytes, bytes);
-        // SAFETY: the caller promises a valid source and destination of `bytes` bytes, which are
-        // the same or do not overlap.
-        unsafe {
-            match self.remote(member) {
-                Some((transport, pe)) => {
-                    let call = transport.internal_call(self.name, pe);
-                    transport.put(&call, to.of(self.me).cast(), from.cast(), bytes);
-                }
-                None => copy_apart(to.of(member), from, bytes),
-            }
-        }
-    }
-
-    /// Copies `n` elements of `elem` bytes to member `member`'s copy of `to`, where they are
-    /// `to_step` bytes apart; in `from` they are `from_step` bytes apart.
-    ///
-    /// # Safety
-    /// All elements are readable in the source and writable in the destination, and do not
-    /// overlap.
-    pub unsafe fn put_strided(
-        &self,
-        to: &MemberAddresses<'_, u8>,
-        to_step: usize,
-        member: usize,
-        (from, from_step): (*const u8, usize),
-        elem: usize,
-        n: usize,
-    ) {
-        let Some((transport, pe)) = self.remote(member) else {
-            unreachable!("local members copy strided arrays themselves");
-        };
-        self.traffic.moved(n * elem, n * elem);
-        let own = to.of(self.me).cast();
-        let call = transport.internal_call(self.name, pe);
-        let blocks =
-            Blocks { bytes: elem, count: n, local_stride: from_step as isize, remote_stride: to_step as isize };
-        // SAFETY: the caller promises that all elements are valid on both sides and do not
-        // overlap.
-        unsafe { transport.put_blocks(&call, own, from.cast(), blocks) };
-    }
-
-    /// The transport and the PE number by which a member's arrays are reached, if not by loads and
-    /// stores.
-    fn remote(&self, member: usize) -> Option<(&'a Transport, usize)> {
-        match &self.channel {
-            Channel::Mailboxes(mailboxes) => Some((&mailboxes.team.node.transport, mailboxes.pe(member))),
-            Channel::WorkArray(array) if array.transport.internode().is_some() => {
-                Some((array.transport, array.members.pe(member)))
-            }
-            _ => None,
-        }
-    }
-
     /// How a wait for another job, which these members are to be connected with, is reported.
     pub fn wait_for_another_job(&self) -> WaitReason<'_> {
         WaitReason { members: self.members.triplet(), ..WaitReason::at(WaitKind::Connection, self.name, 0) }
@@ -539,90 +433,5 @@ impl<'a> Group<'a> {
             },
             condition: None,
         }
-    }
-}
-
-impl<'a, T> MemberAddresses<'a, T> {
-    /// The addresses of the members' copies of the `len` bytes at `addr`. An address that is not
-    /// symmetric ends the job; `argument` is its name in the prototype.
-    #[inline]
-    pub fn resolve(memory: &'a SymmetricMemory, group: &Group<'a>, argument: &str, addr: *const T, len: usize) -> Self {
-        let argument = Argument { routine: group.name, name: argument };
-        let mine = memory.own(argument, addr.cast(), len);
-        if !group.is_local() {
-            // Loads and stores do not reach the others' copies: see `Group::get` and `Group::put`.
-            return Self::at_stride(mine.cast(), 0, group.me);
-        }
-        let space = memory.space;
-        if let Some(connection) = group.connection() {
-            return Self::resolve_connected(memory, (group, connection), argument, addr, len);
-        }
-        if space.at_stride() && !space.any_runs_other_program() {
-            let stride = 1isize << space.log2_stride();
-            return Self::in_windows(mine.cast(), stride, group);
-        }
-        Self::resolve_each(memory, group, argument, addr, len)
-    }
-
-    /// As [`resolve`](Self::resolve), where the members are of two jobs.
-    #[cold]
-    #[inline(never)]
-    fn resolve_connected(
-        memory: &SymmetricMemory,
-        (group, connection): (&Group<'a>, &'a Connection),
-        argument: Argument<'_>,
-        addr: *const T,
-        len: usize,
-    ) -> Self {
-        if !connection.is_symmetric(memory.space, addr.addr(), len) {
-            let Argument { routine, name } = argument;
-            fatal(
-                routine,
-                format_args!(
-                    "{name} = {:#x} is not symmetric with the other job's PEs: use a global variable of one program, \
-                        or a block at the same offset of both heaps",
-                    addr.addr()
-                ),
-            );
-        }
-        let (bases, offset) = connection.copies(memory.space, addr.addr());
-        Self::irregular(group.local_members(), bases, offset)
-    }
-
-    /// As [`resolve`](Self::resolve), where copies of symmetric objects may not lie at a constant
-    /// distance: checks every member's copy.
-    #[cold]
-    #[inline(never)]
-    fn resolve_each(
-        memory: &'a SymmetricMemory,
-        group: &Group<'a>,
-        argument: Argument<'_>,
-        addr: *const T,
-        len: usize,
-    ) -> Self {
-        let local = group.local_members();
-        for member in 0..group.size {
-            let peer = (local.pe(member), group.pe(member));
-            memory.of_node_peer(argument, addr.cast(), len, peer);
-        }
-        match memory.space.scattered(addr.addr()) {
-            Some((bases, offset)) => Self::irregular(local, bases, offset),
-            None => {
-                let stride = 1isize << memory.space.log2_stride();
-                Self::in_windows(addr.cast_mut(), stride, group)
-            }
-        }
-    }
-}
-
-/// Copies `bytes` bytes, unless source and destination are the same.
-///
-/// # Safety
-/// `from` is readable and `to` writable for `bytes` bytes; they are the same or do not overlap.
-#[inline]
-unsafe fn copy_apart(to: *mut u8, from: *const u8, bytes: usize) {
-    if !std::ptr::eq(to, from) {
-        // SAFETY: the caller promises that `from` is readable and `to` writable for `bytes` bytes.
-        unsafe { offload::copy(to, from, bytes) };
     }
 }

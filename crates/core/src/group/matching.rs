@@ -27,10 +27,10 @@ fn difference(mine: &str, other: &str) -> &'static str {
 impl Group<'_> {
     /// Checks, if checks are on, that all members call this routine with the same `arguments`.
     #[inline]
-    pub fn check_agreement(&self, node: &Node, arguments: &[(&str, u64)]) {
+    pub fn check_matching(&self, node: &Node, arguments: &[(&str, u64)]) {
         if node.settings.check && self.size > 1 && self.connection().is_none() {
-            self.agree_on_routine();
-            self.agree_on_arguments(arguments);
+            self.match_routine();
+            self.match_arguments(arguments);
         }
     }
 
@@ -73,7 +73,7 @@ impl Group<'_> {
     }
 
     /// Ends the job if some member calls another routine.
-    pub fn agree_on_routine(&self) {
+    pub fn match_routine(&self) {
         if let Some((member, first)) = self.first_difference(name_to_words(self.name)) {
             self.only_on(member);
             let other = name_from_words(first);
@@ -89,7 +89,7 @@ impl Group<'_> {
         }
     }
 
-    fn agree_on_arguments(&self, arguments: &[(&str, u64)]) {
+    fn match_arguments(&self, arguments: &[(&str, u64)]) {
         let words = std::array::from_fn(|i| arguments.get(i).map_or(0, |a| a.1));
         if let Some((member, first)) = self.first_difference(words) {
             self.only_on(member);
