@@ -1,10 +1,11 @@
-/* A random permutation: each PE throws its numbers at a board of twice as many places, until each has a place of its own.
+/* A random permutation: each PE throws its numbers at a board of twice as many places, until each has a place of its
+ * own.
  *
  *     oshcc -O2 permutation.c -o permutation
  *     oshrun -n 4 ./permutation [numbers per PE]
  *
- * A throw is an item of one stream, and whether it has hit an item of another. What misses is thrown again. The numbers in
- * the order of their places are the permutation. To verify, each number is sent to the PE that had it. */
+ * A throw is an item of one stream, and whether it has hit an item of another. What misses is thrown again. The numbers
+ * in the order of their places are the permutation. To verify, each number is sent to the PE that had it. */
 #include <shmem.h>
 #include <shmemx.h>
 #include <stdint.h>

@@ -2,9 +2,9 @@
  *
  * There is no checkpoint: the heap of a lost PE stays in the memory of its node, and has its rows as
  * they were; PEs of other nodes get them from one of that node. Each vector exists twice, for even
- * and odd steps, and a step reads one and writes the other. A step begins with a synchronisation, so when a PE is lost, all PEs, also that one, still
- * have the step that the slowest one has completed. The others go on from there: they share its
- * rows ("shrink"), or new processes take its number and its heap ("replace").
+ * and odd steps, and a step reads one and writes the other. A step begins with a synchronisation, so when a PE is lost,
+ * all PEs, also that one, still have the step that the slowest one has completed. The others go on from there: they
+ * share its rows ("shrink"), or new processes take its number and its heap ("replace").
  */
 #include <shmem.h>
 #include <shmemx.h>

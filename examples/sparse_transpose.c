@@ -3,8 +3,8 @@
  *     oshcc -O2 sparse_transpose.c -o sparse_transpose
  *     oshrun -n 4 ./sparse_transpose [rows]
  *
- * Of n PEs, PE p has the rows r with r % n == p. A first use of the stream counts the entries of each column, a second one
- * brings them. To verify, each PE looks at all entries of its columns. */
+ * Of n PEs, PE p has the rows r with r % n == p. A first use of the stream counts the entries of each column, a second
+ * one brings them. To verify, each PE looks at all entries of its columns. */
 #include <shmem.h>
 #include <shmemx.h>
 #include <stdint.h>

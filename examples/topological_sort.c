@@ -4,8 +4,9 @@
  *     oshrun -n 4 ./topological_sort [rows]
  *
  * The matrix is upper triangular with a full diagonal; then its rows and columns are numbered anew. The sort finds such
- * an order again. A row with one entry left is the last one of those that are left, as its column is. Then the entries of that
- * column are removed, and other rows have one left. Each row knows how many are left, and the sum of their columns.
+ * an order again. A row with one entry left is the last one of those that are left, as its column is. Then the entries
+ * of that column are removed, and other rows have one left. Each row knows how many are left, and the sum of their
+ * columns.
  *
  * Of n PEs, PE p has rows and columns i with i % n == p. Pivots go to the PEs of their columns by one stream, removals
  * to the PEs of their rows by another. */

@@ -3,9 +3,9 @@
  *     oshcc -O2 triangles.c -o triangles
  *     oshrun -n 4 ./triangles [vertices]
  *
- * Of n PEs, PE p has the vertices v with v % n == p, each with its neighbours of smaller numbers. For each two of those,
- * v > w, the PE of v is asked whether w is a neighbour of v. To verify, each PE counts a share of the triangles by
- * looking at all edges. */
+ * Of n PEs, PE p has the vertices v with v % n == p, each with its neighbours of smaller numbers. For each two of
+ * those, v > w, the PE of v is asked whether w is a neighbour of v. To verify, each PE counts a share of the triangles
+ * by looking at all edges. */
 #include <shmem.h>
 #include <shmemx.h>
 #include <stdint.h>

@@ -74,7 +74,8 @@ typedef struct {
 
 #include "shmem/constants.h"
 
-/* What this program needs of the library that it runs with: a note in its file, which shmem_init compares with the library. */
+/* What this program needs of the library that it runs with: a note in its file, which shmem_init compares with the
+ * library. */
 #if defined(__GNUC__) && defined(__ELF__)
 __asm__(".pushsection .note.ferroshmem, \"a\", %note\n\t"
         ".balign 4\n\t"

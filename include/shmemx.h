@@ -1941,10 +1941,10 @@ extern "C++" {
 
 /* Reductions between groups, for all types. */
 #ifdef __cplusplus
-#define SHMEMI_GROUP_REDUCE(suffix, TYPE, name)                                                     \
+#define SHMEMI_GROUP_REDUCE(suffix, TYPE, name) \
     inline int shmemx##suffix(shmemx_group_t group, TYPE *dest, const TYPE *source, size_t nreduce) \
-    {                                                                                               \
-        return shmemx_##name##suffix(group, dest, source, nreduce);                                 \
+    { \
+        return shmemx_##name##suffix(group, dest, source, nreduce); \
     }
 #define SHMEMI_GROUP_ORDERED(TYPE, NAME) \
     SHMEMI_GROUP_REDUCE(_group_max_reduce, TYPE, NAME) \

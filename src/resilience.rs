@@ -25,8 +25,8 @@ impl World {
     /// Once a member of a team has failed, its collectives return an error (those of them that return none panic;
     /// [`Team::try_barrier`] and the like return it). So do allocations and what changes an array's type panic once any
     /// PE has failed, and memory is not given back. Windows, atomics and their likes work on; what a failed PE has
-    /// written last stays there, for PEs of its node: those of others get any value. The members that are left go on in a team of their own
-    /// ([`Team::survivors`]).
+    /// written last stays there, for PEs of its node: those of others get any value. The members that are left go on in
+    /// a team of their own ([`Team::survivors`]).
     ///
     /// ```
     /// # use ferroshmem::Sum;

@@ -264,6 +264,22 @@ fn functions_of_the_rust_api_have_examples() {
     report(&findings, "show its point in 2 to 6 lines, or say: As in the example of [`other`](Self::other).");
 }
 
+/// Rustfmt leaves comments and literals as they are.
+#[test]
+fn lines_have_at_most_120_columns() {
+    let folders =
+        ["src", "crates", "shmem-sys", "libshmem", "libshmem-check", "benches", "pgas-microbench", "dev", "tests"];
+    let mut findings = Vec::new();
+    for path in folders.iter().flat_map(|folder| rust_files(&root().join(folder))) {
+        let text = fs::read_to_string(&path).expect("sources are UTF-8");
+        // Rows of tables cannot be parted.
+        let is_long = |line: &str| line.chars().count() > 120 && !line.trim_start().starts_with("/// |");
+        let long = text.lines().enumerate().filter(|(_, line)| is_long(line));
+        findings.extend(long.map(|(i, _)| format!("{}:{}", path.display(), i + 1)));
+    }
+    report(&findings, "part the line");
+}
+
 #[test]
 fn a_function_without_an_example_is_found() {
     let text =

@@ -1,5 +1,5 @@
-/* Kernels that one PE calls by name on 8 PEs of another job, until they are complete. The arguments are five doubles, or
- * an array.
+/* Kernels that one PE calls by name on 8 PEs of another job, until they are complete. The arguments are five doubles,
+ * or an array.
  *
  *   waited/...      a call, beside a broadcast of as many bytes to the group and a barrier
  *   batch/N         N calls as one message, beside as many calls each of which is waited for

@@ -1,6 +1,7 @@
-/* Updates and reads of random words of all PEs, by turns in three ways: bale's conveyors over this library, this library's
- * atomics and gets, which it aggregates between nodes, and its streams. PE 0 prints for each turn the millions of operations
- * per second of all PEs: of the conveyors, of the plain operations, of the streams. Each result is verified.
+/* Updates and reads of random words of all PEs, by turns in three ways: bale's conveyors over this library, this
+ * library's atomics and gets, which it aggregates between nodes, and its streams. PE 0 prints for each turn the
+ * millions of operations per second of all PEs: of the conveyors, of the plain operations, of the streams. Each result
+ * is verified.
  *
  *     conveyors add|gather TURNS OPERATIONS */
 #include <convey.h>

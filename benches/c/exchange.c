@@ -51,8 +51,8 @@ static void ours_signal(long count)
         }
 }
 
-/* Where a block of `half` bytes goes that begins `bytes` bytes after the first one: the counter need not be a multiple of
- * `half`, since series of other sizes have added to it. */
+/* Where a block of `half` bytes goes that begins `bytes` bytes after the first one: the counter need not be a multiple
+ * of `half`, since series of other sizes have added to it. */
 static size_t place(long long bytes, size_t half)
 {
     const size_t block = (size_t)bytes / half;

@@ -1,5 +1,5 @@
-/* Messages of two PEs, there and back: short ones compared with a put of a word that the other PE waits for, long ones with
- * the best bare copy from the sender's symmetric memory, once the receiver waits for it. */
+/* Messages of two PEs, there and back: short ones compared with a put of a word that the other PE waits for, long ones
+ * with the best bare copy from the sender's symmetric memory, once the receiver waits for it. */
 #include <shmemx.h>
 
 #include "rounds.h"

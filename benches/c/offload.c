@@ -395,8 +395,8 @@ static void pings(long count)
     let_helper_sleep();
 }
 
-/* Short puts, which the calling thread makes, while the worker sleeps or polls. Both are of one process: those of two differ by what
- * pages they have. */
+/* Short puts, which the calling thread makes, while the worker sleeps or polls. Both are of one process: those of two
+ * differ by what pages they have. */
 static void short_puts(int is_awake, long count)
 {
     enum { WARM = 4 };

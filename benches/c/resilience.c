@@ -1,6 +1,6 @@
 /* What a resilient job costs while no PE fails: each series may be ordered before the series `become` and after it.
- * `resilience COUNT NAME` does one of them COUNT times, to have its instructions counted; with RESILIENT=1 in a job that
- * is resilient. */
+ * `resilience COUNT NAME` does one of them COUNT times, to have its instructions counted; with RESILIENT=1 in a job
+ * that is resilient. */
 #include <shmemx.h>
 
 #include "rounds.h"

@@ -1,5 +1,5 @@
-/* Messages between PEs of two hosts, there and back, by turns with libfabric's own tagged messages over the same provider.
- * PE 0 prints for each turn the nanoseconds of half a round trip: of libfabric, of this library.
+/* Messages between PEs of two hosts, there and back, by turns with libfabric's own tagged messages over the same
+ * provider. PE 0 prints for each turn the nanoseconds of half a round trip: of libfabric, of this library.
  *
  *     tagged TURNS BYTES ROUND_TRIPS */
 #include <netinet/in.h>
@@ -200,8 +200,8 @@ int main(int argc, char **argv)
     bytes = longest;
     /* libfabric 1.17 calls by another name what later versions call tcp. */
     open_endpoint((const char *[]){"net", "tcp"});
-    /* How soon a receiver has a message of several segments depends on how far TCP has opened the connection's window. So
-     * both connections carry as many bytes first. */
+    /* How soon a receiver has a message of several segments depends on how far TCP has opened the connection's window.
+     * So both connections carry as many bytes first. */
     tagged(LONG_ROUND_TRIPS);
     shmem_barrier_all();
     messages(LONG_ROUND_TRIPS);

@@ -2,8 +2,9 @@
  *
  *     threads BYTES PUTS ROUNDS    on 2 PEs
  *
- * PE 0 puts BYTES bytes, 8 or more, to random places of PE 1, PUTS times in each thread, and each thread quiets its context: in each of
- * ROUNDS rounds by one thread, then by four. The output has a line for each round: million puts a second of all threads:
+ * PE 0 puts BYTES bytes, 8 or more, to random places of PE 1, PUTS times in each thread, and each thread quiets its
+ * context: in each of ROUNDS rounds by one thread, then by four. The output has a line for each round: million puts a
+ * second of all threads:
  *
  *     ONE FOUR
  *

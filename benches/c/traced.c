@@ -1,5 +1,5 @@
-/* Calls that are recorded for a trace (SHMEM_PROFILE_DIR, SHMEM_TRACE_SIZE), beside a time of 100 ns for each: what recording
- * may take at most, the operation with it. */
+/* Calls that are recorded for a trace (SHMEM_PROFILE_DIR, SHMEM_TRACE_SIZE), beside a time of 100 ns for each: what
+ * recording may take at most, the operation with it. */
 #include "rounds.h"
 
 static long cell;

@@ -20,8 +20,8 @@ impl Sampler {
     pub fn of_arguments(bench: &str) -> Option<Self> {
         let Some(options) = Options::parse(std::env::args().skip(1)) else {
             println!(
-                "usage: cargo bench -p ferroshmem-benches --bench {bench} [-- [--full] [FILTER...]]\n\nMeasures the items \
-                    with one of FILTER in their names. --full takes four times as long."
+                "usage: cargo bench -p ferroshmem-benches --bench {bench} [-- [--full] [FILTER...]]\n\n\
+                    Measures the items with one of FILTER in their names. --full takes four times as long."
             );
             return None;
         };

@@ -1,4 +1,5 @@
-/* The main that oshcc --kernels links, in C and C++: runs the kernels of the program for the PEs that have started it. */
+/* The main that oshcc --kernels links, in C and C++: runs the kernels of the program for the PEs that have started
+ * it. */
 #include <shmem.h>
 #include <shmemx.h>
 #include <stdio.h>

@@ -559,9 +559,9 @@ SHMEMI_DEFINE_COPY_SIZE(shmemi_get_size, GET, shmemi_load(dest, source, nelems *
 #define SHMEMI_SMALL_LOOP
 #endif
 
-/* Strided copies of more elements, or of blocks of more bytes, call the library, where idle threads may share them: its call
- * takes some 10 ns, and these 500 at least. No element counts as many, so that this comparison takes the place of the one
- * before the first element, and costs one instruction; where the number is a constant, it costs none. */
+/* Strided copies of more elements, or of blocks of more bytes, call the library, where idle threads may share them: its
+ * call takes some 10 ns, and these 500 at least. No element counts as many, so that this comparison takes the place of
+ * the one before the first element, and costs one instruction; where the number is a constant, it costs none. */
 #if defined(SHMEM_NATIVE_ONLY) || defined(SHMEMI_ASAN)
 #define SHMEMI_IS_SHORT(count, most) 1
 #else

@@ -1,5 +1,6 @@
-/* libshmem-accesses.so: loads and stores of code that is compiled with -fsanitize=thread, which calls these functions, and linked
- * with this library in place of that of ThreadSanitizer. Atomics of the processor are made as the code asks, and not looked at. */
+/* libshmem-accesses.so: loads and stores of code that is compiled with -fsanitize=thread, which calls these functions,
+ * and linked with this library in place of that of ThreadSanitizer. Atomics of the processor are made as the code asks,
+ * and not looked at. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <link.h>

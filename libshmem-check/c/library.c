@@ -1,5 +1,5 @@
-/* What the checks call of the library: its functions by their names of the profiling interface, which are weak, since programs
- * that are no OpenSHMEM programs load this library, too. */
+/* What the checks call of the library: its functions by their names of the profiling interface, which are weak, since
+ * programs that are no OpenSHMEM programs load this library, too. */
 #include "check.h"
 
 #pragma weak pshmem_my_pe

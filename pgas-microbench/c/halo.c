@@ -1,5 +1,5 @@
-/* Exchange of the halo of 2D tiles, by shape: 8 MiB on each PE, from one column to one row. A step puts the first and the
- * last row and column of the tile to the four neighbours. The threads of a PE meet after each step: the first one
+/* Exchange of the halo of 2D tiles, by shape: 8 MiB on each PE, from one column to one row. A step puts the first and
+ * the last row and column of the tile to the four neighbours. The threads of a PE meet after each step: the first one
  * communicates, and the others wait, and take part in its copies where they can. */
 #include <shmem.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
-/* The halo exchange: PEs in rows and columns, the last ones beside the first ones, each with a tile of a grid. A frame of
- * one point around the tile, the halo, has the points of the neighbours' tiles that are beside it. */
+/* The halo exchange: PEs in rows and columns, the last ones beside the first ones, each with a tile of a grid. A frame
+ * of one point around the tile, the halo, has the points of the neighbours' tiles that are beside it. */
 #ifndef HALO_TILE_H
 #define HALO_TILE_H
 

@@ -1,5 +1,5 @@
-/* Threads of OpenMP that wait while the first one communicates. Where the library takes threads that lend themselves, as
- * FerroSHMEM by an extension, they take part in its copies; elsewhere they wait in OpenMP's barrier. */
+/* Threads of OpenMP that wait while the first one communicates. Where the library takes threads that lend themselves,
+ * as FerroSHMEM by an extension, they take part in its copies; elsewhere they wait in OpenMP's barrier. */
 #ifndef LEND_H
 #define LEND_H
 

@@ -1,4 +1,5 @@
-/* Two-sided messages of an OpenSHMEM that has them: of FerroSHMEM, as an extension. WITH_MESSAGES is what it is given, or nothing. */
+/* Two-sided messages of an OpenSHMEM that has them: of FerroSHMEM, as an extension. WITH_MESSAGES is what it is given,
+ * or nothing. */
 #ifndef MESSAGES_SHMEM_H
 #define MESSAGES_SHMEM_H
 

@@ -1,5 +1,5 @@
-/* Packing of a part of a matrix: blocks of the source, as far apart as they are long, go to one place of the partner, and
- * come back from it. As much is moved at all lengths of a block, from many short rows to one long one. */
+/* Packing of a part of a matrix: blocks of the source, as far apart as they are long, go to one place of the partner,
+ * and come back from it. As much is moved at all lengths of a block, from many short rows to one long one. */
 #include <shmem.h>
 #include <string.h>
 

@@ -1,5 +1,6 @@
-/* The five-point stencil on a grid of 1282 x 1282 points, whose rows are spread over the PEs: time of a step. In each one,
- * neighbours exchange the rows at their border: by puts with signals, or by loads through shmem_ptr after signals alone. */
+/* The five-point stencil on a grid of 1282 x 1282 points, whose rows are spread over the PEs: time of a step. In each
+ * one, neighbours exchange the rows at their border: by puts with signals, or by loads through shmem_ptr after signals
+ * alone. */
 #include <shmem.h>
 #include <stdint.h>
 

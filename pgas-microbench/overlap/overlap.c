@@ -1,20 +1,23 @@
-/* How much of a transfer is hidden behind computing, and what arriving data do to the caches of the PE that computes, for any
- * OpenSHMEM, and with -DWITH_MPI for any MPI-3.
+/* How much of a transfer is hidden behind computing, and what arriving data do to the caches of the PE that computes,
+ * for any OpenSHMEM, and with -DWITH_MPI for any MPI-3.
  *
  *     overlap [BYTES [FACTOR]]
  *
- * PE 0 is the origin, PE 1 the target, as they are bound; other PEs wait. A PE alone is both, for put and get. Each figure is the median of the samples, after a 10th and
- * before a 90th percentile:
+ * PE 0 is the origin, PE 1 the target, as they are bound; other PEs wait. A PE alone is both, for put and get. Each
+ * figure is the median of the samples, after a 10th and before a 90th percentile:
  *
- *   put, get   share of the time of a non-blocking operation and what completes it, in per cent, that computing in between hides:
- *              (operation + computing - both together) / operation, where computing takes FACTOR times as long as the operation,
+ *   put, get   share of the time of a non-blocking operation and what completes it, in per cent, that computing in
+ * between hides:
+ *              (operation + computing - both together) / operation, where computing takes FACTOR times as long as the
+ * operation,
  *              or as memcpy of as many bytes, if that is longer
  *   put_added, get_added   both together - computing, in microseconds: what the transfer adds to the computing
  *   target     time of the target's computing in registers while puts arrive, by its time alone
  *   caches     time of the target's reads of half of its second-level cache while puts arrive, by their time alone
  *
- * Where the thread that waits takes part in the transfer, the operation alone is made by more threads than computing leaves for it. So computing is
- * compared with one thread's copy, too: if it took as long as two threads' copy, half of that could be hidden at most. FACTOR is 2 unless it is given.
+ * Where the thread that waits takes part in the transfer, the operation alone is made by more threads than computing
+ * leaves for it. So computing is compared with one thread's copy, too: if it took as long as two threads' copy, half of
+ * that could be hidden at most. FACTOR is 2 unless it is given.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -211,7 +214,10 @@ int main(int count, char **arguments)
     int target = library_pes() > 1;
     if (most < 4096 || most > MOST || !(factor > 0 && factor <= 1000)) {
         if (me == 0)
-            fprintf(stderr, "overlap: the arguments are 4096 to %d bytes, and computing's time as a multiple of the transfer's\n", MOST);
+            fprintf(stderr,
+                    "overlap: the arguments are 4096 to %d bytes, and computing's time as a multiple of the "
+                    "transfer's\n",
+                    MOST);
         library_fail();
     }
     here = library_memory(MOST), there = library_memory(MOST), words = library_memory(WORDS * sizeof *words);

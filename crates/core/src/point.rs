@@ -166,7 +166,8 @@ impl<T: SyncVariable> Set<T> {
         !(0..self.n).any(|i| unsafe { self.included(i) })
     }
 
-    /// The first variable at or after `from`, going round, whose condition holds. `from` is less than `n`, or both are 0.
+    /// The first variable at or after `from`, going round, whose condition holds. `from` is less than `n`, or both are
+    /// 0.
     ///
     /// # Safety
     /// The arrays are valid.

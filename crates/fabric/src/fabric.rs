@@ -182,9 +182,9 @@ impl Fabric {
     }
 
     /// A PE is lost, for ever: its process has ended, or its host is cut off. Operations to it do nothing from now on,
-    /// and count as complete; those under way are complete soon, at the latest a second or two later, and what they would
-    /// give has any value. Messages that come from it later are not taken. Those to and from other PEs go on. From any
-    /// thread, also within [`Events::tick`].
+    /// and count as complete; those under way are complete soon, at the latest a second or two later, and what they
+    /// would give has any value. Messages that come from it later are not taken. Those to and from other PEs go on.
+    /// From any thread, also within [`Events::tick`].
     pub fn lose(&self, pe: usize) {
         self.rma.progress.lose(pe);
     }

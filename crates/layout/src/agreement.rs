@@ -32,8 +32,8 @@ pub struct AgreementRecord {
     decided: [u64; 2],
 }
 
-/// The number of an agreement. One that is an agreement behind has the decisions of the two before that, and another one
-/// may be ahead: five numbers tell these apart, and 0 is none.
+/// The number of an agreement. One that is an agreement behind has the decisions of the two before that, and another
+/// one may be ahead: five numbers tell these apart, and 0 is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AgreementNumber(u64);
 

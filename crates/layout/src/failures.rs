@@ -111,8 +111,8 @@ mod tests {
         assert_eq!((failures.record_once(7), failures.record_once(MAX_FAILURES)), (Some(false), None));
     }
 
-    /// Each failure is there once, and one thread has recorded it, also if another one is gone that has written an entry
-    /// and not counted it.
+    /// Each failure is there once, and one thread has recorded it, also if another one is gone that has written an
+    /// entry and not counted it.
     #[test]
     fn many_record_a_failure_once() {
         const PES: usize = 50;

@@ -78,8 +78,8 @@ pub const MAX_TEAMS: usize = 8192;
 /// How many of those, the last ones, are kept for active sets.
 pub const ACTIVE_SETS: usize = 1024;
 
-/// Added to a team's id, which is less: the number of its shadow, whose slots and mailboxes its non-blocking collectives
-/// use.
+/// Added to a team's id, which is less: the number of its shadow, whose slots and mailboxes its non-blocking
+/// collectives use.
 pub const SHADOW: usize = 1 << 16;
 
 /// Where the slots and mailboxes of a team, or of a team's shadow, are among those of all: beside each other, so that

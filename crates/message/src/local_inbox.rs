@@ -55,8 +55,8 @@ pub(super) unsafe fn push_to(
     is_pushed
 }
 
-/// Adds to the threads of this PE that write to inboxes. In a resilient job, the owner of an inbox learns by them whether
-/// what is reserved there is still to be finished. Another thread than the only one costs an atomic addition.
+/// Adds to the threads of this PE that write to inboxes. In a resilient job, the owner of an inbox learns by them
+/// whether what is reserved there is still to be finished. Another thread than the only one costs an atomic addition.
 #[inline(always)]
 pub(super) fn count_writer(block: &PeBlock, change: u32) {
     let writers = &block.writers;

@@ -1,6 +1,6 @@
-/* Copies of 4 KiB to 64 MiB (of 2 PEs; of others fewer, to save time), which may go past the caches: every alignment of both sides, sizes beside
- * powers of two, overlapping arrays on one PE, and data that is there when a flag, a signal, a barrier or
- * an atomic says so. */
+/* Copies of 4 KiB to 64 MiB (of 2 PEs; of others fewer, to save time), which may go past the caches: every alignment of
+ * both sides, sizes beside powers of two, overlapping arrays on one PE, and data that is there when a flag, a signal, a
+ * barrier or an atomic says so. */
 #include "check.h"
 
 enum { GUARD = 128, FILL = 0xEE };

@@ -365,7 +365,8 @@ static void hints(int fast)
     long *counter = shmem_malloc_with_hints(sizeof *counter, polled);
     char *plain = shmem_malloc(1);
     REQUIRE(signal != NULL && counter != NULL && plain != NULL);
-    const uintptr_t lines[] = {(uintptr_t)signal / TOGETHER, (uintptr_t)counter / TOGETHER, (uintptr_t)plain / TOGETHER};
+    const uintptr_t lines[] = {(uintptr_t)signal / TOGETHER, (uintptr_t)counter / TOGETHER,
+                               (uintptr_t)plain / TOGETHER};
     CHECK(lines[0] != lines[1] && lines[1] != lines[2] && lines[0] != lines[2]);
     CHECK((uintptr_t)signal % TOGETHER == 0 && (uintptr_t)counter % TOGETHER == 0);
     /* It has memory before another PE's update needs it. */

@@ -1,12 +1,12 @@
-/* Streams of random items, against a model: each item arrives once, at the PE it was pushed to, with its source, and after those
- * that its source pushed to that PE before.
+/* Streams of random items, against a model: each item arrives once, at the PE it was pushed to, with its source, and
+ * after those that its source pushed to that PE before.
  *
- * Each round has a stream of random item size, steady or not, over all PEs or every other one, and is used twice. PEs push one by one
- * or several at a time, and pull one by one or by views, in random proportions: some come late, some are slow. In
- * every third round all items go to one PE.
+ * Each round has a stream of random item size, steady or not, over all PEs or every other one, and is used twice. PEs
+ * push one by one or several at a time, and pull one by one or by views, in random proportions: some come late, some
+ * are slow. In every third round all items go to one PE.
  *
- * Then one PE after the other waits, in each routine of messages, for one that another PE sends when it has all items: those that come to
- * its node by way of it, too. */
+ * Then one PE after the other waits, in each routine of messages, for one that another PE sends when it has all items:
+ * those that come to its node by way of it, too. */
 #include <shmemx.h>
 #include <unistd.h>
 

@@ -144,8 +144,8 @@ fn lose(s: &Setting, program: (&str, &str, &str), mode: &str, kills: usize) -> R
     Ok(())
 }
 
-/// The same in jobs of another launcher, where a kill is that of any PE that was not killed yet, and one is left on each
-/// host.
+/// The same in jobs of another launcher, where a kill is that of any PE that was not killed yet, and one is left on
+/// each host.
 fn lose_by(s: &Setting, launch: Launch, program: (&str, &str, &str), kills: usize) -> Result<()> {
     /// How long a job may take to start, and to compute.
     const START: Duration = Duration::from_secs(60);

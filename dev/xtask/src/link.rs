@@ -49,8 +49,8 @@ pub(crate) struct Linked {
     order: Option<&'static str>,
 }
 
-/// That of programs. GNU ld compares each section with each pattern of the order. A library that is not optimised has so
-/// many sections that this takes ten times as long as the rest, and its start is slow anyway.
+/// That of programs. GNU ld compares each section with each pattern of the order. A library that is not optimised has
+/// so many sections that this takes ten times as long as the rest, and its start is slow anyway.
 pub(crate) const fn library(optimised: bool) -> Linked {
     let order = if optimised { Some("libshmem/start.ld") } else { None };
     Linked { soname: SONAME, exports: "libshmem/exports.map", order }

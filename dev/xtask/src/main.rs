@@ -60,8 +60,8 @@ enum Task {
 /// Environment variable that names the installation for tests and benchmarks.
 const PREFIX_VARIABLE: &str = "FERROSHMEM_PREFIX";
 
-/// What cargo keeps to compile a crate again is a seventh of the time of a first build. The tests that call cargo inherit
-/// the setting: with another one, it would compile all crates again.
+/// What cargo keeps to compile a crate again is a seventh of the time of a first build. The tests that call cargo
+/// inherit the setting: with another one, it would compile all crates again.
 const INCREMENTAL: &str = "CARGO_INCREMENTAL";
 
 fn main() -> ExitCode {

@@ -1,4 +1,5 @@
-/* A heat equation in one dimension, as a port from MPI: Sendrecv has become puts with signals, and Allreduce a reduction. */
+/* A heat equation in one dimension, as a port from MPI: Sendrecv has become puts with signals, and Allreduce a
+ * reduction. */
 #include <math.h>
 #include <shmem.h>
 

@@ -52,7 +52,8 @@ int main(void)
     /* In range, and none lost. */
     static long total;
     shmem_long_sum_reduce(SHMEM_TEAM_WORLD, &total, &all, 1);
-    if (total != (long)N * n || (all > 0 && (sorted[0] / width != (uint64_t)me || sorted[all - 1] / width != (uint64_t)me)))
+    if (total != (long)N * n ||
+        (all > 0 && (sorted[0] / width != (uint64_t)me || sorted[all - 1] / width != (uint64_t)me)))
         shmem_global_exit(1);
     shmem_finalize();
 }

@@ -106,8 +106,8 @@ pub fn page(context: &Context, measurements: &[Measurement]) -> Result<String> {
 }
 
 /// Writes `index.html`, and the picture of all figures as `figures/00-overview.svg` and each figure as
-/// `figures/NN-slug.svg`, to a folder, which is made if it does not exist. The page links to a file `results.csv` in the
-/// same folder.
+/// `figures/NN-slug.svg`, to a folder, which is made if it does not exist. The page links to a file `results.csv` in
+/// the same folder.
 ///
 /// # Errors
 /// If a figure cannot be drawn or a file cannot be written. All figures are drawn before the first

@@ -68,9 +68,9 @@ fn group_reductions(chapters: &[Chapter]) -> String {
     )
 }
 
-const GROUP_REDUCE: &str = r"#define SHMEMI_GROUP_REDUCE(suffix, TYPE, name)                                                     \
+const GROUP_REDUCE: &str = r"#define SHMEMI_GROUP_REDUCE(suffix, TYPE, name) \
     inline int shmemx##suffix(shmemx_group_t group, TYPE *dest, const TYPE *source, size_t nreduce) \
-    {                                                                                               \
-        return shmemx_##name##suffix(group, dest, source, nreduce);                                 \
+    { \
+        return shmemx_##name##suffix(group, dest, source, nreduce); \
     }
 ";

@@ -1,5 +1,5 @@
-//! The routines that may be expanded where they are called: `shmem/inline.h`. Each has its prototype and a body: a macro
-//! of `shmem/native.h`, or a semicolon where calls are not expanded.
+//! The routines that may be expanded where they are called: `shmem/inline.h`. Each has its prototype and a body: a
+//! macro of `shmem/native.h`, or a semicolon where calls are not expanded.
 
 use std::fmt::Write;
 

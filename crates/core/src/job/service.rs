@@ -292,7 +292,8 @@ impl Reply {
     }
 }
 
-/// Name and value of `NAME=VALUE`. A name has a character or more, and the first one may be `=`, as `std::env` reads it.
+/// Name and value of `NAME=VALUE`. A name has a character or more, and the first one may be `=`, as `std::env` reads
+/// it.
 pub fn variable(text: &OsStr) -> Option<(OsString, OsString)> {
     let bytes = text.as_bytes();
     let end = 1 + bytes.get(1..)?.iter().position(|byte| *byte == b'=')?;

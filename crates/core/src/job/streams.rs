@@ -80,8 +80,8 @@ impl StreamAreas {
         Some((offset, used))
     }
 
-    /// Gives bytes back that no PE accesses any more. Those of a stream or graph of a team that has failed stay in use: a
-    /// member may not know yet that it has ended, and writes.
+    /// Gives bytes back that no PE accesses any more. Those of a stream or graph of a team that has failed stay in use:
+    /// a member may not know yet that it has ended, and writes.
     pub fn give_back(&self, offset: usize, bytes: usize) {
         let bytes = bytes.next_multiple_of(UNIT);
         let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);

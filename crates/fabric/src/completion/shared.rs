@@ -49,8 +49,8 @@ impl Shared {
         })
     }
 
-    /// A PE has failed, or, if libfabric does not say which, one that had operations under way. It becomes a suspect, or
-    /// is reported to the owner, which ends the process, or has the fabric shut down.
+    /// A PE has failed, or, if libfabric does not say which, one that had operations under way. It becomes a suspect,
+    /// or is reported to the owner, which ends the process, or has the fabric shut down.
     pub(crate) fn peer_failed(&self, pe: Option<usize>, reason: &str) {
         match self.losses.are_tolerated() {
             true => self.suspect(pe, reason),

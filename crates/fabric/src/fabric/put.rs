@@ -162,7 +162,8 @@ impl Fabric {
     }
 
     /// As [`put`](Self::put) of few bytes, which are at once or never issued, whatever fences say: false if there is no
-    /// room, or no connection, at present. To a PE that is lost or suspect nothing is put. For [`Events::tick`](crate::Events::tick), which must not wait.
+    /// room, or no connection, at present. To a PE that is lost or suspect nothing is put. For
+    /// [`Events::tick`](crate::Events::tick), which must not wait.
     ///
     /// # Safety
     /// As for [`put`](Self::put); `len` is 64 at most.

@@ -92,8 +92,8 @@ impl Rma {
         self.progress.opened_issuer_of(context)
     }
 
-    /// As [`opened_issuer`](Self::opened_issuer), once it has issued the writes that it keeps: what comes next is behind
-    /// them.
+    /// As [`opened_issuer`](Self::opened_issuer), once it has issued the writes that it keeps: what comes next is
+    /// behind them.
     pub(crate) fn drained_issuer(&self, context: &ContextCounters) -> &Issuer {
         let issuer = self.opened_issuer(context);
         issuer.coalescer.drain(issuer);

@@ -67,8 +67,8 @@ fn not_lost(job: &Job) {
     }
 }
 
-/// The connection to PE 1 breaks, which lives: no operation that was lost with it counts as complete. One that breaks while
-/// nothing is under way is made anew, so it breaks again and again.
+/// The connection to PE 1 breaks, which lives: no operation that was lost with it counts as complete. One that breaks
+/// while nothing is under way is made anew, so it breaks again and again.
 fn connection_breaks(job: &Job) {
     job.fabric.tolerate_failures();
     job.barrier();

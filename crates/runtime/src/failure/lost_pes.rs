@@ -1,9 +1,9 @@
 //! How the PEs of several nodes learn whom a resilient job has lost.
 //!
-//! PEs of a node find each other's end ([`super::node_watch`]) and record it in the node's list. The first PE of the node
-//! that is left tells the PEs of all other nodes, each by a byte of its own, which those add to the lists of their nodes.
-//! Where it fails before it has told all, the next one begins anew with all failures of the node. So all PEs learn of
-//! a failure as long as a PE of its node lives.
+//! PEs of a node find each other's end ([`super::node_watch`]) and record it in the node's list. The first PE of the
+//! node that is left tells the PEs of all other nodes, each by a byte of its own, which those add to the lists of their
+//! nodes. Where it fails before it has told all, the next one begins anew with all failures of the node. So all PEs
+//! learn of a failure as long as a PE of its node lives.
 
 use std::mem::offset_of;
 use std::sync::Mutex;

@@ -1,6 +1,6 @@
 //! What ends a job although this PE does nothing wrong, or without its knowing: segmentation faults (`fault`), PEs
-//! that fail ([`detector`], `notice`) and jobs that hang (`hang`); and, where the job goes on, how PEs of one node notice
-//! those that fail ([`node_watch`]) and those of other nodes learn of it ([`lost_pes`]).
+//! that fail ([`detector`], `notice`) and jobs that hang (`hang`); and, where the job goes on, how PEs of one node
+//! notice those that fail ([`node_watch`]) and those of other nodes learn of it ([`lost_pes`]).
 
 pub mod detector;
 pub(crate) mod fault;

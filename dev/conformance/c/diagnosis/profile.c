@@ -1,5 +1,5 @@
-/* Programs with a fault of performance each, and their correct twins: what oshrun --profile must and must not find. The calls that a
- * finding is to name are marked. "Computing" is sleep, so that it takes as long on a busy machine. */
+/* Programs with a fault of performance each, and their correct twins: what oshrun --profile must and must not find. The
+ * calls that a finding is to name are marked. "Computing" is sleep, so that it takes as long on a busy machine. */
 
 #define _GNU_SOURCE
 #include <sched.h>

@@ -1,5 +1,5 @@
-/* Faults in operations that are expanded in the program, and in the program's own code: PE 1's, on PE 0. Argument: which.
- * The line of a fault is marked by its name. */
+/* Faults in operations that are expanded in the program, and in the program's own code: PE 1's, on PE 0. Argument:
+ * which. The line of a fault is marked by its name. */
 #include "check.h"
 
 #include <signal.h>

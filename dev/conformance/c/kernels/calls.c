@@ -30,8 +30,8 @@ static void plain(void)
     struct point p = {3, 4, "a point"};
     done(shmemx_kernel_call(group, "count"), 1);
     done(shmemx_kernel_call(group, "values", 1.5, seven, (char)'x', p, 0.25f, 1LL << 40), 10);
-    done(shmemx_kernel_call(group, "many", (char)1, (short)2, 3, 4L, (char)5, (short)6, 7, 8L, (char)9, (short)10, 11, 12L,
-                            13.0, 14.0, 15.0, (long double)16),
+    done(shmemx_kernel_call(group, "many", (char)1, (short)2, 3, 4L, (char)5, (short)6, 7, 8L, (char)9, (short)10, 11,
+                            12L, 13.0, 14.0, 15.0, (long double)16),
          136);
     /* What the first PE gives counts. */
     if (me == 0)

@@ -52,9 +52,10 @@ void values(double d, int i, char c, struct point p, float f, long long l)
     add("sum", check_failures ? 1000 : 10);
 }
 
-SHMEMX_KERNEL(many, char, short, int, long, char, short, int, long, char, short, int, long, double, double, double, long double)
-void many(char a, short b, int c, long d, char e, short f, int g, long h, char i, short j, int k, long l, double m, double n,
-          double o, long double p)
+SHMEMX_KERNEL(many, char, short, int, long, char, short, int, long, char, short, int, long, double, double, double,
+              long double)
+void many(char a, short b, int c, long d, char e, short f, int g, long h, char i, short j, int k, long l, double m,
+          double n, double o, long double p)
 {
     long all = a + b + c + d + e + f + g + h + i + j + k + l + (long)(m + n + o + p);
     CHECK(all == 136, "%ld", all);
@@ -123,7 +124,8 @@ static long processor_time(struct rusage *use)
     return 1000000 * (use->ru_utime.tv_sec + use->ru_stime.tv_sec) + use->ru_utime.tv_usec + use->ru_stime.tv_usec;
 }
 
-/* Since the call before, this PE has slept, without waking up now and then, but for threads that look after other nodes. */
+/* Since the call before, this PE has slept, without waking up now and then, but for threads that look after other
+ * nodes. */
 SHMEMX_KERNEL(has_slept, int)
 void has_slept(int again)
 {

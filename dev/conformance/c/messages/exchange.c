@@ -1,5 +1,5 @@
-/* Messages of all lengths between all pairs of PEs, from and to memory of both kinds; order, truncation, probe, cancel, teams,
- * and requests together.
+/* Messages of all lengths between all pairs of PEs, from and to memory of both kinds; order, truncation, probe, cancel,
+ * teams, and requests together.
  *
  * Argument: `late` for PEs that come late by 1 us to 50 ms, or `64m` for messages of 64 MiB alone. */
 #include <shmemx.h>

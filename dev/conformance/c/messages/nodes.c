@@ -1,8 +1,9 @@
 /* What differs in messages between PEs of several nodes. It must hold on one, too.
  *
- * `ways`: long messages between memory that is symmetric and memory that is not, of all lengths about those at which something
- * changes, whole and cut off.
- * `credit`: more short messages than a receiver keeps for a sender, received in another order, with receives begun before and after.
+ * `ways`: long messages between memory that is symmetric and memory that is not, of all lengths about those at which
+ * something changes, whole and cut off.
+ * `credit`: more short messages than a receiver keeps for a sender, received in another order, with receives begun
+ * before and after.
  * `busy`: PEs that compute without calls, or wait in other routines, while messages come.
  * `many`: more long sends at a time than a PE exposes, received in another order.
  * `teams`: teams that end while messages to them are on their way. */

@@ -1,7 +1,7 @@
 /* Random sends, receives, probes and cancels, compared with MPI's rules of matching.
  *
- * Alone, a PE sends to itself: what each receive takes is compared with a model. Together, each PE notes what its receives
- * took and when, and finds no two of them in the wrong order.
+ * Alone, a PE sends to itself: what each receive takes is compared with a model. Together, each PE notes what its
+ * receives took and when, and finds no two of them in the wrong order.
  *
  * Argument: the seed; or "refused", where PEs may not read each other's memory, or "later", where they no longer may
  * after a first message. */

@@ -1,7 +1,8 @@
 /* The receiver of a long message reads it from the sender's memory, whatever memory that is. For PEs on several nodes.
  *
- * PE 0 calls nothing of the library from its send on until the last PE, which is on another node, has the message. So no data come but
- * what that PE reads: it would wait for ever for fragments. Then PE 0 sends from other pages at the same addresses. */
+ * PE 0 calls nothing of the library from its send on until the last PE, which is on another node, has the message. So
+ * no data come but what that PE reads: it would wait for ever for fragments. Then PE 0 sends from other pages at the
+ * same addresses. */
 #include <shmemx.h>
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
-/* Threads of all PEs send and receive at the same time, each by its tag, while one more waits in a receive that is posted
- * by a message at the end. */
+/* Threads of all PEs send and receive at the same time, each by its tag, while one more waits in a receive that is
+ * posted by a message at the end. */
 #include <pthread.h>
 #include <shmemx.h>
 

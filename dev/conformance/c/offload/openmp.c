@@ -1,6 +1,6 @@
-/* Threads of OpenMP that wait take part in large copies, and go on when they may: regions of any size, barriers, tasks, cancelled
- * loops, nested regions, and the program's end while they wait. With OWN_TOOL the program has a tool of its own;
- * "early" uses OpenMP before shmem_init. */
+/* Threads of OpenMP that wait take part in large copies, and go on when they may: regions of any size, barriers, tasks,
+ * cancelled loops, nested regions, and the program's end while they wait. With OWN_TOOL the program has a tool of its
+ * own; "early" uses OpenMP before shmem_init. */
 #define _GNU_SOURCE /* gettid */
 #include "check.h"
 
@@ -167,8 +167,8 @@ static void use_all_ways(int to)
     nest_tasks(to);
 }
 
-/* The master copies to pages that no thread has touched, while the others wait in a barrier: those that they map are theirs. In
- * a barrier threads help for a second at most, hence the rounds. */
+/* The master copies to pages that no thread has touched, while the others wait in a barrier: those that they map are
+ * theirs. In a barrier threads help for a second at most, hence the rounds. */
 static void see_help(int to)
 {
     static pid_t threads[THREADS];

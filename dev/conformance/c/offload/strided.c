@@ -1,5 +1,5 @@
-/* Strided and block copies as `shmem.h` expands them: few elements are copied in the program, many by the library, and a
- * thread that lends itself takes part in those. With the argument "helped", it must. */
+/* Strided and block copies as `shmem.h` expands them: few elements are copied in the program, many by the library, and
+ * a thread that lends itself takes part in those. With the argument "helped", it must. */
 #include "check.h"
 
 #include <shmemx.h>
@@ -155,7 +155,8 @@ static void check_helped(const struct operation *o, int pe, int from)
     shmem_barrier_all();
 }
 
-/* Blocks of every length up to some elements, in the program and in the library: bytes of a side that are in no block stay. */
+/* Blocks of every length up to some elements, in the program and in the library: bytes of a side that are in no block
+ * stay. */
 static void check_block_lengths(int me, int pe, int from)
 {
     enum { LONGEST = 70, TO = 75, FROM = 71, COUNT = 1000 };

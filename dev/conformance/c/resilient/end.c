@@ -1,5 +1,5 @@
-/* A PE fails where that ends the job: in one that is not resilient, before it is, after it was, or as the last one; or in
- * another way than by a signal, in a job of another launcher than oshrun, which goes on. */
+/* A PE fails where that ends the job: in one that is not resilient, before it is, after it was, or as the last one; or
+ * in another way than by a signal, in a job of another launcher than oshrun, which goes on. */
 #include "../check.h"
 
 #include <shmemx.h>

@@ -1,5 +1,5 @@
-/* PEs are replaced, one after the other: argv[1] names them, a digit each. What all make anew over SHMEM_TEAM_WORLD works
- * on all, also on the new one; what those that are left had made before returns errors, and is freed. */
+/* PEs are replaced, one after the other: argv[1] names them, a digit each. What all make anew over SHMEM_TEAM_WORLD
+ * works on all, also on the new one; what those that are left had made before returns errors, and is freed. */
 #include "../check.h"
 
 #include <shmemx.h>

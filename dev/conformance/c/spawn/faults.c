@@ -11,8 +11,8 @@
 
 static long cell;
 
-/* Takes the memory of the global variables from the PE of a job of one, as if there were none. They are behind the heaps in
- * the job's memory; of the files that the process has, only parts of a job's memory are large. */
+/* Takes the memory of the global variables from the PE of a job of one, as if there were none. They are behind the
+ * heaps in the job's memory; of the files that the process has, only parts of a job's memory are large. */
 static void take_memory(long pid)
 {
     const off_t LARGE = (off_t)1 << 30;

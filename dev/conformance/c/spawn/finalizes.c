@@ -1,5 +1,5 @@
-/* One PE finalises while the others are in a collective that needs it: the first argument says in which, the second one which
- * PE it is, counted over 2 parents and 3 children. Children get a third argument. */
+/* One PE finalises while the others are in a collective that needs it: the first argument says in which, the second one
+ * which PE it is, counted over 2 parents and 3 children. Children get a third argument. */
 #include "../check.h"
 
 #include <shmemx.h>

@@ -5,7 +5,7 @@
  *     independent survive WAIT                       parents that die, and whose children go on
  *     independent accept|connect FILE WAIT           jobs that connect; who connects is killed
  *     independent accept|connect FILE WAIT DEATH     the same; who is given that dies by it
- *     independent many COUNT                         COUNT groups, one after the other, of which most die; more than 40 */
+ *     independent many COUNT                         COUNT groups, one after the other, of which most die; over 40 */
 #include "kept.h"
 #include "port.h"
 

@@ -1,4 +1,5 @@
-/* Collectives between groups of two PEs each, called wrongly: the first argument says how. Children get a second one. */
+/* Collectives between groups of two PEs each, called wrongly: the first argument says how. Children get a second
+ * one. */
 #include "way.h"
 
 #include <shmemx.h>

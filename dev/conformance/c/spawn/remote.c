@@ -1,7 +1,7 @@
-/* Two jobs on different nodes, or of another launcher than oshrun: every kind of operation between them, and collectives
- * of both. The first argument says what this one does: it accepts or connects at a port, whose text goes through the file
- * that the second argument names; or it accepts the PEs that it starts, whose number is the second argument, and which
- * get the third as their first. With OTHER it is another program, whose globals are others. */
+/* Two jobs on different nodes, or of another launcher than oshrun: every kind of operation between them, and
+ * collectives of both. The first argument says what this one does: it accepts or connects at a port, whose text goes
+ * through the file that the second argument names; or it accepts the PEs that it starts, whose number is the second
+ * argument, and which get the third as their first. With OTHER it is another program, whose globals are others. */
 #define _GNU_SOURCE
 #include "port.h"
 #include "way.h"

@@ -1,6 +1,6 @@
-/* Two jobs that have PEs on the same hosts, and others on different ones: what is reached by loads and stores and what by
- * the fabric is one memory. The first argument says what this job does; the text of the port goes through the file that the
- * second one names. */
+/* Two jobs that have PEs on the same hosts, and others on different ones: what is reached by loads and stores and what
+ * by the fabric is one memory. The first argument says what this job does; the text of the port goes through the file
+ * that the second one names. */
 #include "port.h"
 #include "way.h"
 

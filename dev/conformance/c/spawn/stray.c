@@ -15,7 +15,8 @@ int main(int argc, char **argv)
     if (group == SHMEMX_GROUP_INVALID) {
         REQUIRE(argc == 4);
         shmemx_spawn_config_t config = {.sheap_size = 16 * MIB};
-        REQUIRE(shmemx_spawn(SHMEM_TEAM_WORLD, 0, argv[0], atoi(argv[3]), &config, SHMEMX_SPAWN_SHEAP_SIZE, &group) == 0);
+        const long mask = SHMEMX_SPAWN_SHEAP_SIZE;
+        REQUIRE(shmemx_spawn(SHMEM_TEAM_WORLD, 0, argv[0], atoi(argv[3]), &config, mask, &group) == 0);
         long *far = (long *)checked_malloc(5UL << 30) + 4 * MIB;
         long number[4] = {1, 2, 3, 4};
         int pe = shmemx_group_pe(group, atoi(argv[2]));

@@ -138,7 +138,8 @@ static void unused(int me)
         REQUIRE(shmemx_stream_create(WORLD, (size_t)(i + 1) * 50, 0, &more[i]) == 0);
     for (int i = 0; i < 3; i++)
         CHECK(shmemx_stream_push(more[i], "an item that no PE pulls, and which has as many bytes as there are: "
-                                          "one hundred and fifty of them, so that the longest of these streams has it, too.",
+                                          "one hundred and fifty of them, so that the longest of these streams "
+                                          "has it, too.",
                                  me) == 1);
     for (int i = 4; i >= 0; i--)
         shmemx_stream_destroy(more[i]);

@@ -225,7 +225,11 @@ fn library_path() -> Result<String> {
 mod tests {
     use super::*;
 
-    const MESSAGE: &str = r#"{"reason":"compiler-artifact","package_id":"path+file:///w/dev/conformance#ferroshmem-conformance@0.1.0","manifest_path":"/w/dev/conformance/Cargo.toml","target":{"kind":["test"],"name":"linkage"},"profile":{"test":true},"executable":"/t/linkage-1"}"#;
+    const MESSAGE: &str = concat!(
+        r#"{"reason":"compiler-artifact","package_id":"path+file:///w/dev/conformance#ferroshmem-conformance@0.1.0","#,
+        r#""manifest_path":"/w/dev/conformance/Cargo.toml","target":{"kind":["test"],"name":"linkage"},"#,
+        r#""profile":{"test":true},"executable":"/t/linkage-1"}"#
+    );
 
     #[test]
     fn programs_are_read_from_messages() {

@@ -1,6 +1,7 @@
 """Reads a recipe with stand-ins for the modules of Spack or EasyBuild, and prints what it says as JSON.
 
-recipes.py spack FILE PREFIX, or recipes.py easybuild FILE. With PREFIX, the recipe's own check of an installation is run."""
+recipes.py spack FILE PREFIX, or recipes.py easybuild FILE. With PREFIX, the recipe's own check of an installation
+is run."""
 
 import json
 import os
