@@ -54,9 +54,15 @@ pub(crate) fn all() -> Vec<Program> {
     programs.extend([4, 16, 64, 512].map(crowd));
     programs.extend([spawn(), groups(), calls()]);
     programs.push(traced());
-    programs.push(offload());
+    programs.extend([begun(), offload()]);
     programs.extend(with_workers());
     programs
+}
+
+/// Begun collectives that go on while PEs leave their cores: the part of the time that is theirs.
+fn begun() -> Program {
+    let names = pairs(&["sum", "broadcast", "fcollect", "alltoall"], &["64KiB", "256KiB", "1MiB", "8MiB"]);
+    Program::new("begun.c").measures(names, Some(Bar::Bandwidth(0.9)))
 }
 
 /// A PE with an idle core, and a worker of the library on it.
