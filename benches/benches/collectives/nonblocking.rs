@@ -1,4 +1,5 @@
-//! Non-blocking collectives whose requests are waited for at once: beside the routines that wait, and beside MPI's.
+//! Collectives by requests that are waited for at once: those that are begun, beside the routines that wait, and those of
+//! neighbours, beside puts with signals; and both beside MPI's.
 
 use anyhow::Result;
 use ferroshmem_benches::comparison::{Comparison, Entry};
@@ -9,12 +10,15 @@ use pgas_microbench::implementation::Family;
 use crate::testbed::{Testbed, Variant, measure, report_failures};
 
 const PES: [usize; 2] = [2, 4];
-/// What waits, and its non-blocking form.
-const OPERATIONS: [(&str, &str); 4] =
-    [("sum", "nb/sum"), ("broadcast", "nb/broadcast"), ("fcollect", "nb/fcollect"), ("alltoall", "nb/alltoall")];
-const SIZES: [usize; 5] = [8, 1 << 10, 64 << 10, 1 << 20, 8 << 20];
-/// How many times as long as the routine that waits the non-blocking one is to take at most.
-const LIMIT: f64 = 1.2;
+/// What each is measured beside, and how many times as long it is to take at most.
+const OPERATIONS: [(&str, &str, f64); 5] = [
+    ("nb/sum", "sum", 1.2),
+    ("nb/broadcast", "broadcast", 1.2),
+    ("nb/fcollect", "fcollect", 1.2),
+    ("nb/alltoall", "alltoall", 1.2),
+    ("neighbor", "neighbor/by-hand", 1.05),
+];
+const SIZES: [usize; 6] = [8, 64, 1 << 10, 64 << 10, 1 << 20, 8 << 20];
 
 /// Measures them; each has a limit.
 ///
@@ -22,26 +26,26 @@ const LIMIT: f64 = 1.2;
 /// If this library's job fails.
 pub(crate) fn run(testbed: &Testbed, options: &Options) -> Result<()> {
     for pes in PES {
-        for (blocking, nonblocking) in OPERATIONS {
-            let item = |bytes| format!("{nonblocking}/{pes}-PEs/{}", table::size(bytes));
+        for (operation, beside, limit) in OPERATIONS {
+            let item = |bytes| format!("{operation}/{pes}-PEs/{}", table::size(bytes));
             let wanted = options.wanted(&SIZES, item);
             if wanted.is_empty() {
                 continue;
             }
             let mut variants = vec![Variant::new("ours", Family::FerroShmem)];
             variants.extend(testbed.peers(pes, &[]).into_iter().filter(|peer| peer.family != Family::OpenShmem));
-            let mut labels = vec!["blocking"];
+            let mut labels = vec![beside];
             labels.extend(variants.iter().map(|v| v.label.as_str()));
-            println!("\n{nonblocking} of {pes} PEs: us from its begin to the end of its request");
-            let live = LiveTable::new("", &labels, " of blocking  10%..90%      limit");
-            let mut entries = vec![Entry { job: 0, operation: blocking }];
-            entries.extend((0..variants.len()).map(|job| Entry { job, operation: nonblocking }));
-            let mut comparison = Comparison::new(testbed.start(&variants, pes, SIZES[SIZES.len() - 1] * pes), &entries);
+            println!("\n{operation} of {pes} PEs: us from its begin to the end of its request");
+            let live = LiveTable::new("", &labels, " of first     10%..90%      limit");
+            let mut entries = vec![Entry { job: 0, operation: beside }];
+            entries.extend((0..variants.len()).map(|job| Entry { job, operation }));
+            let mut comparison = Comparison::new(testbed.start(&variants, pes, SIZES[SIZES.len() - 1] * 4), &entries);
             for bytes in wanted {
                 let outcome = measure(&mut comparison, &item(bytes), bytes, Testbed::effort(options, pes));
                 let rest = outcome.ratio(1, 0).map(|spread| {
-                    let (ratio, verdict) = (table::ratio(spread), verdict(spread.median <= LIMIT));
-                    format!("{ratio}  <= {LIMIT:.2}  {verdict}{}", table::disturbed(&outcome))
+                    let (ratio, verdict) = (table::ratio(spread), verdict(spread.median <= limit));
+                    format!("{ratio}  <= {limit:.2}  {verdict}{}", table::disturbed(&outcome))
                 });
                 live.line(&item(bytes), &outcome.medians(), &rest.unwrap_or_default());
             }

@@ -47,6 +47,46 @@ static void alltoall_nb(size_t n)
     shmemx_req_wait(&request);
 }
 
+static void neighbor(size_t n)
+{
+    static shmemx_graph_t grid;
+    static shmemx_req_h request;
+    static size_t made_for;
+    if (made_for != n) {
+        const int dims[] = {sides < 4 ? pes : pes / 2, 2}, periods[] = {1, 1};
+        if (made_for == 0)
+            shmemx_cart_create(WORLD, sides / 2, dims, periods, &grid);
+        else
+            shmemx_req_free(&request);
+        shmemx_neighbor_alltoall_init(grid, dest, source, n, &request);
+        made_for = n;
+    }
+    shmemx_req_start(&request);
+    shmemx_req_wait(&request);
+    compute(dest, n);
+}
+
+/* The same by hand: puts with signals, to one of two buffers by turns, since a neighbour may be a round ahead. */
+static void neighbor_by_hand(size_t n)
+{
+    static double *halo;
+    static size_t room;
+    static uint64_t arrived[4], round;
+    if (room < n) {
+        shmem_free(halo);
+        halo = shmem_align(4096, 8 * n * sizeof *halo);
+        room = n;
+    }
+    round++;
+    for (int side = 0; side < sides; side++) {
+        double *const to = halo + ((round & 1) * 4 + (size_t)(side ^ 1)) * n;
+        shmem_double_put_signal(to, source + (size_t)side * n, n, &arrived[side ^ 1], round, SHMEM_SIGNAL_SET,
+                                around[side]);
+    }
+    shmem_uint64_wait_until_all(arrived, (size_t)sides, NULL, SHMEM_CMP_GE, round);
+    compute(halo + (round & 1) * 4 * n, n);
+}
+
 static void sum_to_all(size_t n)
 {
     static int turn;
@@ -99,6 +139,8 @@ static const struct operation operations[] = {
     {"nb/broadcast", broadcast_nb, COPY_OF_ROOT, 0},
     {"nb/fcollect", fcollect_nb, ALL_SOURCES, 0},
     {"nb/alltoall", alltoall_nb, ALL_BLOCKS, 0},
+    {"neighbor", neighbor, NEIGHBORS, 0},
+    {"neighbor/by-hand", neighbor_by_hand, NOTHING, 0},
     {NULL, NULL, NOTHING, 0},
 };
 

@@ -15,6 +15,7 @@ enum result {
     ALL_SOURCES,  /* one after the other */
     ALL_BLOCKS,   /* each PE's block for this one */
     COPY_OF_PEER, /* of 2 PEs, the other one's source */
+    NEIGHBORS,    /* a block of each of `around` */
     TWO_HALVES,   /* of 2 PEs, in any order, the first half of the own source and the second of the other PE's */
 };
 
@@ -47,6 +48,27 @@ static int me, pes;
 /* This program, for operations that start it once more. */
 static char *program;
 static double *source, *dest;
+/* The PEs around this one: 2 on a ring, or 4 on a torus of two columns, before and after it in each dimension. */
+static int around[4], sides;
+
+static void look_around(void)
+{
+    const int columns = pes < 4 ? 1 : 2, rows = pes / columns, row = me / columns, column = me % columns;
+    sides = 2 * columns;
+    around[0] = (row + rows - 1) % rows * columns + column;
+    around[1] = (row + 1) % rows * columns + column;
+    around[2] = around[3] = row * columns + 1 - column;
+}
+
+/* What a program does between exchanges: it reads each line that has come, and writes each that is sent. */
+static void compute(const double *blocks, size_t n)
+{
+    static volatile double used;
+    for (size_t i = 0; i < n * (size_t)sides; i += 8) {
+        used = blocks[i];
+        ((volatile double *)source)[i] = source[i];
+    }
+}
 
 /* Initialises the library and sets `me` and `pes`. In a process that "spawn" has started, it does what that
  * operation expects of it, and ends the process. */

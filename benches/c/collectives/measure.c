@@ -44,6 +44,7 @@ static size_t elements(enum result result, size_t n)
     case COPY_OF_ROOT: return me == 0 ? 0 : n;
     case ALL_SOURCES:
     case ALL_BLOCKS: return n * (size_t)pes;
+    case NEIGHBORS: return n * (size_t)sides;
     default: return n;
     }
 }
@@ -60,10 +61,27 @@ static void check_halves(size_t n)
         }
 }
 
+/* Of two blocks of the same PE, which are before and after this one, MPI libraries give either first. */
+static void check_neighbors(size_t n)
+{
+    for (size_t i = 0; i < n * (size_t)sides; i++) {
+        const size_t side = i / n, other = side ^ 1;
+        const double sent = dest[i] / (around[side] + 1);
+        if (sent != element(other * n + i % n) && (around[side] != around[other] || sent != element(i))) {
+            fprintf(stderr, "neighbor of %zu elements: PE %d has %g at %zu\n", n, me, dest[i], i);
+            exit(1);
+        }
+    }
+}
+
 static void check(const struct operation *operation, size_t n)
 {
     if (operation->result == TWO_HALVES) {
         check_halves(n);
+        return;
+    }
+    if (operation->result == NEIGHBORS) {
+        check_neighbors(n);
         return;
     }
     const size_t all = elements(operation->result, n);
@@ -200,6 +218,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: PROGRAM BYTES GATE\n");
         return 1;
     }
+    look_around();
     gate_open(argv[argc - 1]);
     const size_t bytes = strtoul(argv[argc - 2], NULL, 10);
     source = memory(bytes);

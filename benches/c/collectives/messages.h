@@ -51,6 +51,17 @@ static void alltoall_nb(size_t n)
     MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
+static void neighbor(size_t n)
+{
+    static MPI_Comm grid = MPI_COMM_NULL;
+    if (grid == MPI_COMM_NULL) {
+        const int dims[] = {sides < 4 ? pes : pes / 2, 2}, periods[] = {1, 1};
+        MPI_Cart_create(WORLD, sides / 2, dims, periods, 0, &grid);
+    }
+    MPI_Neighbor_alltoall(source, (int)n, MPI_DOUBLE, dest, (int)n, MPI_DOUBLE, grid);
+    compute(dest, n);
+}
+
 static void fcollect(size_t n)
 {
     MPI_Allgather(source, (int)n, MPI_DOUBLE, dest, (int)n, MPI_DOUBLE, WORLD);
@@ -125,6 +136,7 @@ static const struct operation operations[] = {
     {"nb/broadcast", broadcast_nb, COPY_OF_ROOT, 0},
     {"nb/fcollect", fcollect_nb, ALL_SOURCES, 0},
     {"nb/alltoall", alltoall_nb, ALL_BLOCKS, 0},
+    {"neighbor", neighbor, NEIGHBORS, 0},
     {NULL, NULL, NOTHING, 0},
 };
 
