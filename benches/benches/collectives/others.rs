@@ -9,7 +9,9 @@ use pgas_microbench::implementation::Family;
 use crate::testbed::{Testbed, Variant, measure, report_failures};
 
 const PES: [usize; 3] = [2, 4, 16];
-const OPERATIONS: [&str; 5] = ["broadcast", "fcollect", "collect", "alltoall", "scan"];
+/// Those of all peers, and those that version 1.4 of OpenSHMEM lacks.
+const OPERATIONS: [&str; 4] = ["broadcast", "fcollect", "collect", "alltoall"];
+const NEWER: [&str; 5] = ["scan", "gather", "scatter", "reduce", "reduce_scatter"];
 const SIZES: [usize; 4] = [8, 1 << 10, 64 << 10, 1 << 20];
 /// A block that no cache holds, and the most PEs that exchange such blocks.
 const LARGE: usize = 8 << 20;
@@ -17,7 +19,7 @@ const LARGE_PES: usize = 4;
 /// How many times as fast as the fastest peer this library is to be with such blocks.
 const LARGE_BAR: f64 = 1.0;
 
-/// Measures all of them on all numbers of PEs. Those of large blocks, but scans, have a limit.
+/// Measures all of them on all numbers of PEs. Those of large blocks that all peers have have a limit.
 ///
 /// # Errors
 /// If this library's job fails.
@@ -26,7 +28,8 @@ pub(crate) fn run(testbed: &Testbed, options: &Options) -> Result<()> {
         let mut sizes = SIZES.to_vec();
         sizes.extend((pes <= LARGE_PES).then_some(LARGE));
         let wanted = |operation| options.wanted(&sizes, |bytes| item(operation, pes, bytes));
-        let all = OPERATIONS.map(|operation| (operation, wanted(operation)));
+        let all =
+            OPERATIONS.into_iter().chain(NEWER).map(|operation| (operation, wanted(operation))).collect::<Vec<_>>();
         if all.iter().any(|(_, sizes)| !sizes.is_empty()) {
             table(testbed, options, pes, &all)?;
         }
@@ -49,10 +52,9 @@ fn table(testbed: &Testbed, options: &Options, pes: usize, wanted: &[(&'static s
     // The arrays have a block for each PE.
     let mut jobs = testbed.start(&variants, pes, largest.unwrap_or(&0) * pes);
     for (operation, sizes) in wanted {
-        // Version 1.4 of OpenSHMEM has no scan.
-        let has_scan = |job: &usize| variants[*job].family != Family::OpenShmem;
+        let is_newer = NEWER.contains(operation);
         let entries: Vec<_> = (0..variants.len())
-            .filter(|job| *operation != "scan" || has_scan(job))
+            .filter(|job| !is_newer || variants[*job].family != Family::OpenShmem)
             .map(|job| Entry { job, operation })
             .collect();
         let mut comparison = Comparison::new(jobs, &entries);
@@ -65,7 +67,7 @@ fn table(testbed: &Testbed, options: &Options, pes: usize, wanted: &[(&'static s
                 let spread = outcome.ratio(entry, 0)?;
                 let label = labels[entries[entry].job];
                 let disturbed = table::disturbed(&outcome);
-                let limited = *bytes == LARGE && *operation != "scan";
+                let limited = *bytes == LARGE && !is_newer;
                 let verdict = if limited {
                     let verdict = verdict(spread.median >= LARGE_BAR);
                     format!("  >= {LARGE_BAR:.2}  {verdict}")

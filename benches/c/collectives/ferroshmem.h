@@ -19,6 +19,14 @@ static void collect(size_t n) { shmem_double_collect(WORLD, dest, source, n); }
 static void alltoall(size_t n) { shmem_double_alltoall(WORLD, dest, source, n); }
 static void scan(size_t n) { shmem_double_sum_inscan(WORLD, dest, source, n); }
 
+static void gather(size_t n) { shmemx_gather(WORLD, dest, source, n, 0); }
+static void scatter(size_t n) { shmemx_scatter(WORLD, dest, source, n, 0); }
+static void reduce(size_t n) { shmemx_reduce_root(WORLD, dest, source, n, SHMEMX_DATATYPE(source), SHMEMX_SUM, 0); }
+static void reduce_scatter(size_t n)
+{
+    shmemx_reduce_scatter(WORLD, dest, source, n, SHMEMX_DATATYPE(source), SHMEMX_SUM);
+}
+
 static void sum_nb(size_t n)
 {
     shmemx_req_h request;
@@ -135,6 +143,7 @@ static const struct operation operations[] = {
     TRANSFERS_OF_ALL,
     {"sum_to_all", sum_to_all, SUM, 0},
     {"scan", scan, PREFIX_SUM, 0},
+    ROOTED,
     {"nb/sum", sum_nb, SUM, 0},
     {"nb/broadcast", broadcast_nb, COPY_OF_ROOT, 0},
     {"nb/fcollect", fcollect_nb, ALL_SOURCES, 0},

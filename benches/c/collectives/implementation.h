@@ -15,6 +15,10 @@ enum result {
     ALL_SOURCES,  /* one after the other */
     ALL_BLOCKS,   /* each PE's block for this one */
     COPY_OF_PEER, /* of 2 PEs, the other one's source */
+    GATHERED,     /* on PE 0 all sources, one after the other */
+    SCATTERED,    /* this PE's block of the source of PE 0 */
+    SUM_AT_ROOT,  /* on PE 0 the sum of all sources */
+    SUM_OF_BLOCK, /* the sum of all PEs' blocks for this one */
     NEIGHBORS,    /* a block of each of `around` */
     TWO_HALVES,   /* of 2 PEs, in any order, the first half of the own source and the second of the other PE's */
 };
@@ -36,6 +40,13 @@ struct operation {
     {"fcollect", fcollect, ALL_SOURCES, 0}, \
     {"collect", collect, ALL_SOURCES, 0}, \
     {"alltoall", alltoall, ALL_BLOCKS, 0}
+
+/* Those of MPI, by functions of these names. */
+#define ROOTED \
+    {"gather", gather, GATHERED, 0}, \
+    {"scatter", scatter, SCATTERED, 0}, \
+    {"reduce", reduce, SUM_AT_ROOT, 0}, \
+    {"reduce_scatter", reduce_scatter, SUM_OF_BLOCK, 0}
 
 /* Transfers between 2 PEs, by functions of these names. PE 0 puts, both put with signal in turn, and both
  * exchange as ISx does: a PE keeps half of its keys, and the other half goes to the other PE. */

@@ -26,9 +26,13 @@ static double element(size_t i) { return (double)(i % 61 + 1); }
 static double expected(enum result result, size_t n, size_t i)
 {
     switch (result) {
+    case SUM_AT_ROOT:
     case SUM: return element(i) * pes * (pes + 1) / 2;
     case PREFIX_SUM: return element(i) * (me + 1) * (me + 2) / 2;
     case COPY_OF_ROOT: return element(i);
+    case SCATTERED: return element((size_t)me * n + i);
+    case SUM_OF_BLOCK: return element((size_t)me * n + i) * pes * (pes + 1) / 2;
+    case GATHERED:
     case ALL_SOURCES: return element(i % n) * (double)(i / n + 1);
     case ALL_BLOCKS: return element((size_t)me * n + i % n) * (double)(i / n + 1);
     case COPY_OF_PEER: return element(i) * (2 - me);
@@ -42,6 +46,8 @@ static size_t elements(enum result result, size_t n)
     switch (result) {
     case NOTHING: return 0;
     case COPY_OF_ROOT: return me == 0 ? 0 : n;
+    case SUM_AT_ROOT: return me == 0 ? n : 0;
+    case GATHERED: return me == 0 ? n * (size_t)pes : 0;
     case ALL_SOURCES:
     case ALL_BLOCKS: return n * (size_t)pes;
     case NEIGHBORS: return n * (size_t)sides;

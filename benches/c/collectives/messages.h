@@ -23,6 +23,22 @@ static void broadcast(size_t n)
     MPI_Bcast(me == 0 ? source : dest, (int)n, MPI_DOUBLE, 0, WORLD);
 }
 
+static void gather(size_t n)
+{
+    MPI_Gather(source, (int)n, MPI_DOUBLE, dest, (int)n, MPI_DOUBLE, 0, WORLD);
+}
+
+static void scatter(size_t n)
+{
+    MPI_Scatter(source, (int)n, MPI_DOUBLE, dest, (int)n, MPI_DOUBLE, 0, WORLD);
+}
+
+static void reduce(size_t n) { MPI_Reduce(source, dest, (int)n, MPI_DOUBLE, MPI_SUM, 0, WORLD); }
+static void reduce_scatter(size_t n)
+{
+    MPI_Reduce_scatter_block(source, dest, (int)n, MPI_DOUBLE, MPI_SUM, WORLD);
+}
+
 static void sum_nb(size_t n)
 {
     MPI_Request request;
@@ -132,6 +148,7 @@ static const struct operation operations[] = {
     {"spawn", spawn, NOTHING, 0},
     TRANSFERS_OF_ALL,
     {"scan", scan, PREFIX_SUM, 0},
+    ROOTED,
     {"nb/sum", sum_nb, SUM, 0},
     {"nb/broadcast", broadcast_nb, COPY_OF_ROOT, 0},
     {"nb/fcollect", fcollect_nb, ALL_SOURCES, 0},
