@@ -1,5 +1,5 @@
-//! Collectives by requests that are waited for at once: those that are begun, beside the routines that wait, and those of
-//! neighbours, beside puts with signals; and both beside MPI's.
+//! Collectives by requests that are waited for at once: those that are begun, beside the routines that wait, and those
+//! of neighbours, beside puts with signals; and both beside MPI's.
 
 use anyhow::Result;
 use ferroshmem_benches::comparison::{Comparison, Entry};
