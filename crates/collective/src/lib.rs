@@ -29,6 +29,7 @@ pub mod shrink;
 #[cfg(test)]
 mod simulation;
 pub mod split;
+pub mod team_id;
 #[cfg(test)]
 mod tests;
 

@@ -9,7 +9,8 @@ use ferroshmem_core::group::Group;
 use ferroshmem_core::node::Node;
 use ferroshmem_core::team::{Health, NewTeam, Team, Teams};
 
-use super::split::{BLOCK, TEAM_WORDS, clear_slots, insert, own_ids, quiet_mailboxes, release_id, release_spent};
+use super::split::{clear_slots, insert, quiet_mailboxes};
+use super::team_id::{BLOCK, TEAM_WORDS, own_ids, release_id, release_spent};
 
 /// `shmemx_team_shrink`: a team of the members that are left, of those of `parent`, in their order. Returns its
 /// handle, or None if no id is left. All survivors get the same result.

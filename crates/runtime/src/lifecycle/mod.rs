@@ -31,7 +31,7 @@ use crate::runtime::{self, Runtime};
 use ferroshmem_bootstrap::mpi;
 use ferroshmem_collective::active_set::ActiveSets;
 use ferroshmem_collective::nonblocking::Queues;
-use ferroshmem_collective::split;
+use ferroshmem_collective::team_id;
 use ferroshmem_config::{self as config, Settings, SocketMap, Values};
 use ferroshmem_core::constants::{GROUP_INVALID, PREDEFINED_TEAMS};
 use ferroshmem_core::failure::fatal::{debug, fatal, notify_other_nodes, set_debug, warn};
@@ -404,7 +404,7 @@ fn end(name: &str, rt: &Runtime, left: &Left) {
         if id >= PREDEFINED_TEAMS {
             // Without asking its other members: all are in shmem_finalize.
             rt.teams.remove(id);
-            split::release_id(node, id);
+            team_id::release_id(node, id);
         }
     }
     if let Some(internode) = node.transport.internode() {
