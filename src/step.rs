@@ -72,6 +72,10 @@ steps! {
     Fcollect = "Team::fcollect",
     Alltoall = "Team::alltoall",
     Alltoalls = "Team::alltoalls",
+    Gather = "Team::gather",
+    Scatter = "Team::scatter",
+    ReduceRoot = "Team::reduce_root",
+    ReduceScatter = "Team::reduce_scatter",
 }
 
 impl Step {
@@ -86,7 +90,11 @@ impl Step {
             | Self::Collect
             | Self::Fcollect
             | Self::Alltoall
-            | Self::Alltoalls => Kind::Exchange,
+            | Self::Alltoalls
+            | Self::Gather
+            | Self::Scatter
+            | Self::ReduceRoot
+            | Self::ReduceScatter => Kind::Exchange,
             _ => Kind::Barrier,
         }
     }

@@ -7,6 +7,7 @@ mod arrays;
 mod by_function;
 mod nonblocking;
 mod operator;
+mod rooted;
 mod values;
 
 pub use crate::memory::{Part, PartMut};

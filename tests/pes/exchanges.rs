@@ -1,6 +1,6 @@
 //! Broadcasts, collects and all-to-alls of arrays.
 
-use ferroshmem::{Error, Plain, Team, TeamError, World};
+use ferroshmem::{Error, Plain, Sum, Team, TeamError, World};
 
 use crate::Program;
 use crate::data::{Particle, elements, same};
@@ -12,6 +12,7 @@ pub(crate) const PROGRAMS: &[Program] = &[
     Program::new("exchanges/collect_refused", collect_refused),
     Program::new("exchanges/alltoall", alltoall),
     Program::new("exchanges/alltoalls", alltoalls),
+    Program::new("exchanges/rooted", rooted),
     Program::new("exchanges/too_short", too_short),
     Program::new("exchanges/at_once", at_once),
 ];
@@ -171,6 +172,45 @@ fn alltoalls() -> Result<(), Error> {
     Ok(())
 }
 
+fn rooted() -> Result<(), Error> {
+    fn of_type<T: Plain>(world: &World, team: Option<&Team<'_>>, len: usize) -> Result<(), Error> {
+        let me = world.my_pe().number();
+        let (mut blocks, mut mine) = (world.alloc::<T>(len * world.n_pes())?, world.alloc::<T>(len)?);
+        let Some(team) = team else {
+            return Ok(());
+        };
+        for root in team.members().take(3) {
+            let (place, is_root) = (team.my_member().number() * len, team.my_member() == root);
+            mine.copy_from_slice(&elements(me, 2, len));
+            team.gather(root, &mut blocks, &mine)?;
+            mine.fill(T::zeroed());
+            let of_all = pes(team).into_iter().flat_map(|pe| elements::<T>(pe, 2, len)).collect::<Vec<_>>();
+            assert!(!is_root || same(&blocks[..of_all.len()], &of_all), "root {root}");
+            team.scatter(root, &mut mine, &blocks)?;
+            blocks.fill(T::zeroed());
+            assert!(same(&mine[..], &of_all[place..][..len]), "root {root}");
+        }
+        Ok(())
+    }
+    let world = World::init()?;
+    let (me, n) = (world.my_pe().number(), world.n_pes());
+    for len in [1, 7, 3000] {
+        let (mut sums, mut numbers) = (world.alloc::<i64>(len * n)?, world.alloc::<i64>(len * n)?);
+        numbers.iter_mut().enumerate().for_each(|(i, number)| *number = (i * (me + 1)) as i64);
+        let sum = |i: usize| (i * n * (n + 1) / 2) as i64;
+        for root in [0, n - 1] {
+            world.reduce_root(world.pe(root)?, &mut sums, &numbers, Sum)?;
+            let expected = |(i, value): (usize, &i64)| *value == if me == root { sum(i) } else { 0 };
+            assert!(sums.iter().enumerate().all(expected), "root {root}");
+            sums.fill(0);
+        }
+        world.reduce_scatter(sums.part_mut(..len)?, &numbers, Sum)?;
+        assert!(sums[..len].iter().enumerate().all(|(i, value)| *value == sum(me * len + i)));
+    }
+    drop(world);
+    each!(of_type)
+}
+
 fn too_short() -> Result<(), Error> {
     let world = World::init()?;
     let n = world.n_pes();
@@ -179,6 +219,13 @@ fn too_short() -> Result<(), Error> {
     assert_eq!(world.alltoall(&mut dest, &source), too_short(4 * n, 4 * n - 1));
     let four = source.part(..4)?;
     assert_eq!(world.fcollect(&mut dest, four), too_short(4 * n, 4 * n - 1));
+    let root = world.pe(0)?;
+    assert_eq!(world.gather(root, &mut dest, four), too_short(4 * n, 4 * n - 1));
+    assert_eq!(world.reduce_root(root, &mut dest, &source, Sum), too_short(4 * n, 4 * n - 1));
+    if n > 1 {
+        assert_eq!(world.scatter(root, &mut dest, four), too_short((4 * n - 1) * n, 4));
+        assert_eq!(world.reduce_scatter(&mut dest, &source, Sum), too_short((4 * n - 1) * n, 4 * n));
+    }
     assert!(world.alltoalls(&mut dest, &source, (1, 1), 4).is_err());
     assert!(world.alltoalls(&mut dest, &source, (4, 1), n).is_err() || n == 1);
     const HUGE: usize = usize::MAX;
