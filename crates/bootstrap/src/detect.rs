@@ -134,10 +134,10 @@ struct Launcher {
 }
 
 impl Launcher {
-    fn of(variable: impl Fn(&Variable) -> Option<String>, way: &Endpoint) -> Self {
+    fn of(variable: impl Fn(&Variable) -> Option<String>, endpoint: &Endpoint) -> Self {
         let is_set = |v: &Variable| variable(v).is_some();
         let by = |name, size| Self { name, size };
-        let Endpoint::Pmix = way else {
+        let Endpoint::Pmix = endpoint else {
             let name = match () {
                 () if is_set(&HYDI_CONTROL_FD) => "Hydra's mpiexec",
                 () if is_set(&SLURM_STEP_ID) => SLURM,
@@ -156,8 +156,8 @@ impl Launcher {
     }
 
     /// The client, by which a job of Slurm's grows, too.
-    fn with_steps(&self, client: Box<dyn Bootstrap>, way: &Endpoint) -> Box<dyn Bootstrap> {
-        let interface = match way {
+    fn with_steps(&self, client: Box<dyn Bootstrap>, endpoint: &Endpoint) -> Box<dyn Bootstrap> {
+        let interface = match endpoint {
             Endpoint::Pmi(..) => "pmi2",
             Endpoint::Pmix => "pmix",
         };

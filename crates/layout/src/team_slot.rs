@@ -131,8 +131,8 @@ pub struct OwnLine {
     pub epoch: AtomicU32,
     /// Digest of the arguments of the collective entered last (`SHMEM_CHECK=1`).
     pub call: [AtomicU64; 6],
-    /// What the owner says in an agreement of a resilient job: its number, and the value.
-    pub said: AtomicU64,
+    /// The owner's part of an agreement of a resilient job: its number, and the value.
+    pub contribution: AtomicU64,
 }
 
 /// A word for the other members (element counts of `collect`, ids of new teams).

@@ -23,7 +23,7 @@ const VALUE: usize = 2 * size_of::<u32>();
 
 /// How frames reach other nodes.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Way<'a> {
+pub(super) struct Network<'a> {
     pub fabric: &'a Fabric,
     pub context: &'a Context,
 }
@@ -111,7 +111,7 @@ impl OutgoingLink {
     /// # Safety
     /// `item` is readable for an item's bytes.
     #[inline]
-    pub(super) unsafe fn push(&mut self, way: Way<'_>, item: *const u8, to: u16) -> bool {
+    pub(super) unsafe fn push(&mut self, network: Network<'_>, item: *const u8, to: u16) -> bool {
         let n = self.destinations.len();
         if n == 0 {
             if !self.has_frame() {
@@ -127,25 +127,25 @@ impl OutgoingLink {
         unsafe { ring::copy(item, frame.add(n * size), size) };
         self.destinations.push(to);
         if n + 1 == room {
-            self.send(way);
+            self.send(network);
         }
         true
     }
 
     /// Sends what may be sent: a frame that is full or to be sent all the same, and the end.
-    pub(super) fn progress(&mut self, way: Way<'_>, is_steady: bool) {
+    pub(super) fn progress(&mut self, network: Network<'_>, is_steady: bool) {
         if !self.is_pending() || !self.has_frame() {
             return;
         }
         let is_prompt = is_steady && self.is_idle();
         if self.is_flushed || self.is_ended || is_prompt {
-            self.send(way);
+            self.send(network);
         }
     }
 
     /// Sends the frame, which the other PE has room for.
     #[inline(never)]
-    fn send(&mut self, Way { fabric, context }: Way<'_>) {
+    fn send(&mut self, Network { fabric, context }: Network<'_>) {
         let (part, shape, link) = self.here;
         let (there, number) = self.there;
         let n = self.destinations.len();
@@ -228,7 +228,7 @@ impl IncomingLink {
     /// room for it.
     pub(super) fn progress(
         &mut self,
-        way: Way<'_>,
+        network: Network<'_>,
         mut give: impl FnMut(usize, *const u8) -> bool,
     ) -> Result<(), Malformed> {
         let (part, shape, link) = self.here;
@@ -245,7 +245,7 @@ impl IncomingLink {
                     return Err(Malformed);
                 }
                 if !give(to, frame.wrapping_add(self.at * shape.item)) {
-                    self.return_credit(way);
+                    self.return_credit(network);
                     return Ok(());
                 }
                 self.at += 1;
@@ -254,7 +254,7 @@ impl IncomingLink {
             self.taken += 1;
             self.is_ended |= self.is_last;
         }
-        self.return_credit(way);
+        self.return_credit(network);
         Ok(())
     }
 
@@ -286,7 +286,7 @@ impl IncomingLink {
     }
 
     /// Tells the other PE how many frames were taken.
-    fn return_credit(&mut self, Way { fabric, context }: Way<'_>) {
+    fn return_credit(&mut self, Network { fabric, context }: Network<'_>) {
         if self.credited == self.taken {
             return;
         }

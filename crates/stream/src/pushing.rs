@@ -3,7 +3,7 @@
 use ferroshmem_core::node::Node;
 use ferroshmem_core::team::out_of_range;
 
-use super::link::Way;
+use super::link::Network;
 use super::local_pe::{HERE, Route};
 use super::ring::Pushed;
 use super::state::State;
@@ -73,16 +73,16 @@ impl State {
     #[inline(never)]
     unsafe fn push_remote(&mut self, node: &Node, items: *const u8, n: usize, (link, local): (u32, u32)) -> usize {
         let internode = node.transport.remote();
-        let way = Way { fabric: internode.fabric(), context: &self.context };
+        let network = Network { fabric: internode.fabric(), context: &self.context };
         let to = &mut self.outgoing[link as usize];
         let size = self.options.item;
         let mut done = 0;
         // SAFETY: the caller promises the items.
-        while done < n && unsafe { to.push(way, items.wrapping_add(done * size), local as u16) } {
+        while done < n && unsafe { to.push(network, items.wrapping_add(done * size), local as u16) } {
             done += 1;
         }
         if self.options.is_steady {
-            to.progress(way, true);
+            to.progress(network, true);
         }
         if done < n {
             self.progress(node);

@@ -10,7 +10,7 @@ use ferroshmem_core::team::Health;
 use ferroshmem_core::wait::{POLICY, signals};
 use ferroshmem_fabric::Context;
 
-use super::link::{IncomingLink, OutgoingLink, Way};
+use super::link::{IncomingLink, Network, OutgoingLink};
 use super::local_pe::{LocalPe, Route};
 use super::options::Options;
 use super::ring::{Consumer, Pushed};
@@ -98,13 +98,13 @@ impl State {
 
     fn progress_links(&mut self, internode: &Internode) {
         let Self { options, outgoing, incoming, local_pes, dirty, context, me, .. } = self;
-        let way = Way { fabric: internode.fabric(), context };
+        let network = Network { fabric: internode.fabric(), context };
         for link in outgoing.iter_mut() {
-            link.progress(way, options.is_steady);
+            link.progress(network, options.is_steady);
         }
         for link in incoming.iter_mut().filter(|l| !l.is_ended) {
             let source = link.source;
-            let handed_on = link.progress(way, |to, item| {
+            let handed_on = link.progress(network, |to, item| {
                 let local_pe = &mut local_pes[to];
                 let producer = &mut local_pe.producer;
                 // SAFETY: the frame has an item there.

@@ -39,12 +39,12 @@ impl Order {
     pub(super) fn new(programs: &[Program<'_>], parents: &str, mapping: &Mapping) -> Result<Self, Error> {
         let mut order =
             Self { job: Vec::new(), apps: Vec::new(), texts: Vec::new(), lists: Vec::new(), options: Vec::new() };
-        let way = match mapping {
+        let by = match mapping {
             Mapping::Slots => "slot:OVERSUBSCRIBE",
             Mapping::Each { .. } => "seq:OVERSUBSCRIBE",
         };
-        let way = order.option(MAP_BY, way)?;
-        order.job.push(way);
+        let by = order.option(MAP_BY, by)?;
+        order.job.push(by);
         if is_unbound() {
             // By default Open MPI would bind them, also where the job has been started with --bind-to none.
             let unbound = order.option(BIND_TO, "none")?;

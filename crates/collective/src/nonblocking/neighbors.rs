@@ -1,7 +1,7 @@
 //! Exchanges between neighbours, which a persistent request starts: a message along each edge of a graph.
 //!
 //! Rounds are numbered from 1. Each edge has two lines at its end, for odd and for even rounds, and one at its start. A
-//! message is its bytes, and then the round's number in the line of the round. Bytes go one of three ways (`Way`).
+//! message is its bytes, and then the round's number in the line of the round. Bytes go by one of three protocols.
 //! Where they go to memory of the library's, of which there is as much for each line, the receiver copies them when it
 //! finds the number. So the sender of round n has to know only that the receiver has ended n - 2. If the receiver
 //! sends to it as well, it knows: its own round n - 1 has ended, so the other has started n - 1. Else the receiver
@@ -38,7 +38,7 @@ const EAGER: usize = 8 << 10;
 
 /// How the bytes of a message travel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum Protocol {
     /// In the line.
     InLine,
     /// Through memory of the library's at the end of the edge.
@@ -47,7 +47,7 @@ enum Way {
     Direct,
 }
 
-impl Way {
+impl Protocol {
     /// The same at both ends.
     fn of(bytes: usize, is_local: bool) -> Self {
         match bytes {
@@ -83,7 +83,7 @@ enum Reply {
 #[derive(Debug)]
 struct End {
     pe: usize,
-    way: Way,
+    protocol: Protocol,
     reply: Option<Reply>,
     /// Where the other PE sleeps, if it is of this node.
     sleepers: Option<&'static SignalLine>,
@@ -167,13 +167,13 @@ impl End {
     unsafe fn send(&self, node: &Node, round: u64) {
         let line = self.peer_lines.after(LINE * parity(round));
         let bytes = self.array.whole();
-        let (to, shape) = match self.way {
-            Way::InLine => (line.after(size_of::<u64>()), Strided::contiguous(std::ptr::null_mut(), bytes)),
-            Way::Eager => {
+        let (to, shape) = match self.protocol {
+            Protocol::InLine => (line.after(size_of::<u64>()), Strided::contiguous(std::ptr::null_mut(), bytes)),
+            Protocol::Eager => {
                 let room = self.room.after(parity(round) * bytes.next_multiple_of(LINE));
                 (room, Strided::contiguous(std::ptr::null_mut(), bytes))
             }
-            Way::Direct => self.dest,
+            Protocol::Direct => self.dest,
         };
         if bytes > 0 {
             match to {
@@ -202,9 +202,9 @@ impl End {
             return false;
         }
         let bytes = self.array.whole();
-        let from = match (self.way, self.room) {
-            (Way::InLine, _) => line.wrapping_add(size_of::<u64>()),
-            (Way::Eager, Place::Local(room)) => room.wrapping_add(parity(round) * bytes.next_multiple_of(LINE)),
+        let from = match (self.protocol, self.room) {
+            (Protocol::InLine, _) => line.wrapping_add(size_of::<u64>()),
+            (Protocol::Eager, Place::Local(room)) => room.wrapping_add(parity(round) * bytes.next_multiple_of(LINE)),
             _ => return true,
         };
         if bytes > 0 {
@@ -282,7 +282,7 @@ impl Neighbors {
             .iter()
             .map(|(_, neighbor, array)| {
                 let room = bytes;
-                bytes += Way::of(array.whole(), local(neighbor).1.is_some()).room(array.whole());
+                bytes += Protocol::of(array.whole(), local(neighbor).1.is_some()).room(array.whole());
                 room
             })
             .collect();
@@ -306,15 +306,15 @@ impl Neighbors {
         let mut state = State::default();
         for ((i, neighbor, array), room) in incoming.into_iter().zip(rooms) {
             let (pe, index) = local(&neighbor);
-            let way = Way::of(array.whole(), index.is_some());
+            let protocol = Protocol::of(array.whole(), index.is_some());
             let line = part_of(&neighbor) + LINE * (2 * neighbor.sources + neighbor.index);
             let place = node.transport.memory.space.place(array.addr.addr());
             let record: Record =
                 [place, array.bytes as u64, array.count as u64, array.stride as u64, (part + room) as u64, 0];
             let end = End {
                 pe,
-                way,
-                reply: way.reply(has(&edges.dests, neighbor.member)),
+                protocol,
+                reply: protocol.reply(has(&edges.dests, neighbor.member)),
                 sleepers: sleepers(index),
                 lines: own.wrapping_add(LINE * 2 * i),
                 peer_lines: Place::of(node, areas, pe, line),
@@ -352,16 +352,16 @@ impl Neighbors {
                     ),
                 );
             }
-            let way = Way::of(array.whole(), index.is_some());
+            let protocol = Protocol::of(array.whole(), index.is_some());
             let shape = Strided { addr: std::ptr::null_mut(), bytes, count, stride };
-            let dest = match way {
-                Way::Direct => find_dest(node, name, pe, (place as u64, &shape)),
+            let dest = match protocol {
+                Protocol::Direct => find_dest(node, name, pe, (place as u64, &shape)),
                 _ => Place::Local(std::ptr::null_mut()),
             };
             state.dests.push(End {
                 pe,
-                way,
-                reply: way.reply(has(&edges.sources, neighbor.member)),
+                protocol,
+                reply: protocol.reply(has(&edges.sources, neighbor.member)),
                 sleepers: sleepers(index),
                 lines,
                 peer_lines: Place::of(node, areas, pe, there + LINE * 2 * neighbor.index),

@@ -71,8 +71,8 @@ impl Group<'_> {
     }
 
     fn agree_in(&self, slots: &Slots<'_>, health: &Health, value: u32) -> Agreed {
-        let said = |member: usize| &slots.of(member).own.said;
-        let own = said(self.me);
+        let contribution = |member: usize| &slots.of(member).own.contribution;
+        let own = contribution(self.me);
         let number = (own.load(Ordering::Relaxed) >> 48).wrapping_add(1) as u16;
         let mine = Decision { number, failures: 0, value };
         own.store(mine.word(), Ordering::Release);
@@ -88,7 +88,7 @@ impl Group<'_> {
             }
             let count = health.count();
             while member < self.size {
-                let theirs = Decision::from_word(said(member).load(Ordering::Acquire));
+                let theirs = Decision::from_word(contribution(member).load(Ordering::Acquire));
                 if theirs.number == number {
                     all &= theirs.value;
                 } else if !health.is_failed(member, count) {
@@ -102,7 +102,7 @@ impl Group<'_> {
                 let _ = agreed.compare_exchange(before, new.word(), Ordering::AcqRel, Ordering::Relaxed);
                 continue;
             }
-            let (word, value) = (said(member), said(member).load(Ordering::Relaxed));
+            let (word, value) = (contribution(member), contribution(member).load(Ordering::Relaxed));
             // SAFETY: it is a word in the slot.
             unsafe { waiter.pause_at(word.as_ptr().cast_const().cast(), || is(agreed, before) && is(word, value)) };
         }

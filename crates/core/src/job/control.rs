@@ -357,7 +357,7 @@ mod tests {
         block.team_ids.words[0].store(1 << team, Ordering::Relaxed);
         control.pe_block(2).team_epochs.store(99, Ordering::Relaxed);
         for slot in [slot, other] {
-            slot.own.said.store(5, Ordering::Relaxed);
+            slot.own.contribution.store(5, Ordering::Relaxed);
             slot.gathering.agreed.store(6, Ordering::Relaxed);
             slot.gathering.arrivals.store(7, Ordering::Relaxed);
             slot.flag(1, 0).flag.store(8, Ordering::Relaxed);
@@ -375,7 +375,10 @@ mod tests {
         );
         for (slot, left) in [(slot, [0; 2]), (other, [7, 8])] {
             assert_eq!([&slot.gathering.arrivals, &slot.flag(1, 0).flag].map(word), left);
-            assert_eq!([&slot.own.said, &slot.gathering.agreed].map(|word| word.load(Ordering::Relaxed)), [5, 6]);
+            assert_eq!(
+                [&slot.own.contribution, &slot.gathering.agreed].map(|word| word.load(Ordering::Relaxed)),
+                [5, 6]
+            );
         }
         let mut bytes = [0; 4];
         for (at, expected) in [(heap, b"heap"), (globals, b"\0\0\0\0")] {

@@ -201,7 +201,7 @@ impl Team {
         if self.id % SHADOW >= PREDEFINED_TEAMS && !self.has_failed() {
             // Members count their agreements, so those of the next team begin anew. Members of a team that has failed
             // may still look; the slots of the next team are cleared then.
-            slot.own.said.store(0, Ordering::Relaxed);
+            slot.own.contribution.store(0, Ordering::Relaxed);
             slot.gathering.agreed.store(0, Ordering::Relaxed);
             if let (Some(_), Some(internode)) = (&self.hierarchy, node.transport.internode()) {
                 internode.mailboxes.team_mailbox(node.job.index, self.id).all.agreement.clear();
