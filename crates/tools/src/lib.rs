@@ -12,6 +12,7 @@ pub mod launch;
 mod page;
 pub mod profile;
 pub mod terminal;
+mod topology;
 pub mod trace;
 pub mod tune;
 mod whole_file;

@@ -6,7 +6,6 @@
 
 mod claim;
 mod place;
-mod topology;
 
 use std::collections::BTreeSet;
 
@@ -18,8 +17,8 @@ use self::claim::Claims;
 pub(super) use self::place::Load;
 pub(super) use self::place::Request;
 use self::place::{Sets, Unbound, numbers, place};
-use self::topology::{Cpu, Topology};
 use super::options::Binding;
+use crate::topology::{Cpu, Topology};
 
 /// The CPUs that the PEs of a job are bound to.
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
 
 use super::super::options::{Binding, Mapping};
-use super::topology::{Cpu, Topology};
+use crate::topology::{Cpu, Topology};
 
 /// What is to be placed.
 #[derive(Debug, Clone, Copy)]

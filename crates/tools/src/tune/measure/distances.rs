@@ -9,7 +9,8 @@ use ferroshmem_simd as simd;
 
 use super::buffer::Buffer;
 use super::{Finding, NAME, Pair};
-use crate::tune::distance::{Distance, Topology};
+use crate::topology::Topology;
+use crate::tune::distance::Distance;
 use crate::tune::schedule::Depth;
 use crate::tune::statistics::lower_quartile;
 
@@ -121,12 +122,13 @@ impl Exchange {
         }
         results.set(2 * self.pes, Cores::of_this_process().iter().next().unwrap_or(0) as f64);
         collective::sync_all(NAME);
-        let topology = Topology::here();
-        let cpu = |pe| results.get(pe, 2 * self.pes) as usize;
+        let cpus = Vec::from_iter((0..self.pes).map(|pe| results.get(pe, 2 * self.pes) as usize));
+        let topology = Topology::of(&cpus.iter().copied().fold(Cores::default(), Cores::with));
+        let cpu = |pe: usize| *topology.0.iter().find(|cpu| cpu.number == cpus[pe]).expect("a CPU of a PE");
         let mean = |(a, b), of: usize| (results.get(a, 2 * b + of) + results.get(b, 2 * a + of)) / 2.0;
         let pair = |pes: (usize, usize)| {
-            let cpus = (cpu(pes.0), cpu(pes.1));
-            let distance = topology.distance(cpus.0, cpus.1);
+            let (a, b) = (cpu(pes.0), cpu(pes.1));
+            let (cpus, distance) = ((a.number, b.number), Distance::between(a, b));
             Pair { pes, cpus, distance, flag: mean(pes, 0), line: mean(pes, 1) }
         };
         pairs_of(self.pes).map(pair).collect()

@@ -9,7 +9,7 @@ use ferroshmem_platform::{Cores, number_list};
 
 /// A CPU, as the kernel numbers them: a hardware thread of a core.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Cpu {
+pub(crate) struct Cpu {
     /// The first CPU of its socket; so are the following.
     pub socket: usize,
     /// Number of its NUMA node.
@@ -24,23 +24,25 @@ pub(super) struct Cpu {
 
 /// The CPUs that PEs may use, sorted so that neighbours are near each other.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Topology(pub Vec<Cpu>);
+pub(crate) struct Topology(pub Vec<Cpu>);
 
 impl Topology {
     /// That of this machine, of the CPUs that this process may use: read once, as jobs may be started often.
-    pub(super) fn here() -> &'static Self {
+    pub(crate) fn here() -> &'static Self {
         static HERE: OnceLock<Topology> = OnceLock::new();
-        HERE.get_or_init(|| {
-            let devices = Path::new("/sys/devices/system");
-            Self::read(devices, &Cores::of_this_process())
-        })
+        HERE.get_or_init(|| Self::of(&Cores::of_this_process()))
+    }
+
+    /// That of this machine, of these CPUs.
+    pub(crate) fn of(cpus: &Cores) -> Self {
+        Self::read(Path::new("/sys/devices/system"), cpus)
     }
 
     /// The CPUs `cpus` of it.
     ///
     /// # Errors
     /// If it does not have all of them.
-    pub(super) fn part(&self, cpus: &BTreeSet<usize>) -> Result<Self, String> {
+    pub(crate) fn part(&self, cpus: &BTreeSet<usize>) -> Result<Self, String> {
         let part = self.0.iter().filter(|cpu| cpus.contains(&cpu.number));
         let part = Self(part.copied().collect());
         if part.0.len() == cpus.len() {
@@ -56,7 +58,7 @@ impl Topology {
 
     /// The CPUs `allowed`, as `devices` (`/sys/devices/system`) describes them. What it leaves out is
     /// taken to be one: a core for each CPU, one cache, one NUMA node, one socket.
-    pub(super) fn read(devices: &Path, allowed: &Cores) -> Self {
+    fn read(devices: &Path, allowed: &Cores) -> Self {
         let list = |path: &str| {
             let text = fs::read_to_string(devices.join(path)).ok()?;
             Some(number_list::numbers(text.trim())).filter(|cpus| !cpus.is_empty())
@@ -124,7 +126,7 @@ mod tests {
             let threads = format!("{core},{}\n", core + 4);
             write(&format!("cpu/cpu{cpu}/topology/thread_siblings_list"), &threads);
         }
-        let allowed = cores(&[1, 2, 4, 5, 6]);
+        let allowed = [1, 2, 4, 5, 6].into_iter().fold(Cores::default(), Cores::with);
         let topology = Topology::read(devices.path(), &allowed);
         let found: Vec<_> = topology.0.iter().map(|c| (c.socket, c.numa, c.cache, c.core, c.number)).collect();
         let expected = [(0, 0, 0, 0, 4), (0, 0, 0, 1, 1), (0, 0, 0, 1, 5), (2, 1, 2, 2, 2), (2, 1, 2, 2, 6)];
@@ -133,13 +135,5 @@ mod tests {
         let topology = Topology::read(Path::new("/nonexistent"), &allowed);
         let found: Vec<_> = topology.0.iter().map(|c| (c.socket, c.core)).collect();
         assert_eq!(found, [(0, 1), (0, 2), (0, 4), (0, 5), (0, 6)]);
-    }
-
-    fn cores(numbers: &[usize]) -> Cores {
-        let mut bytes = [0; Cores::BYTES];
-        for number in numbers {
-            bytes[number / 8] |= 1 << (number % 8);
-        }
-        Cores::from_bytes(&bytes)
     }
 }
