@@ -12,7 +12,7 @@ use super::cores::Cores;
 use super::number_list::{list, numbers};
 
 /// A NUMA node that has memory.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NumaNode {
     /// The kernel's number.
     pub number: usize,
@@ -114,15 +114,7 @@ impl NumaNodes {
         };
         let mut nodes: Vec<_> = with_memory.into_iter().filter(is_allowed).map(node).collect();
         if nodes.is_empty() {
-            nodes.push(NumaNode {
-                number: 0,
-                has_cpus: true,
-                memory: 0,
-                bandwidth: None,
-                latency: None,
-                tier: None,
-                initiators: Vec::new(),
-            });
+            nodes.push(NumaNode { has_cpus: true, ..NumaNode::default() });
         }
         let midr = text("system/cpu/cpu0/regs/identification/midr_el1").unwrap_or_default();
         let midr = u64::from_str_radix(midr.trim().trim_start_matches("0x"), 16);

@@ -46,7 +46,7 @@ pub struct Example {
 }
 
 /// What a page says.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Entry {
     /// Its file in the folder of the reference.
     pub file: String,
@@ -140,16 +140,8 @@ fn one(file: &str, chapter: &str, name: &str, body: &str, shared: &BTreeMap<Sect
         file: file.to_owned(),
         chapter: chapter.to_owned(),
         name: name.to_owned(),
-        brief: String::new(),
-        standard: String::new(),
-        see: Vec::new(),
-        manual: None,
-        page: Vec::new(),
-        description: String::new(),
-        routines: Vec::new(),
-        arguments: Vec::new(),
-        examples: Vec::new(),
         sections: shared.clone(),
+        ..Entry::default()
     };
     for (title, body) in split(body, "## ") {
         match title.as_str() {

@@ -63,6 +63,7 @@ struct Messages {
 }
 
 /// Joins calls by arrows.
+#[derive(Default)]
 pub(super) struct Finder {
     part: Part,
     waited: Waited,
@@ -81,17 +82,7 @@ pub(super) struct Finder {
 impl Finder {
     /// For arrows of this part. `lossy` are PEs that have lost calls.
     pub(super) fn new(part: Part, waited: Waited, lossy: HashSet<usize>) -> Self {
-        Self {
-            part,
-            waited,
-            updates: HashMap::new(),
-            waits: BinaryHeap::new(),
-            collectives: HashMap::new(),
-            messages: HashMap::new(),
-            lossy,
-            longest: BinaryHeap::new(),
-            found: 0,
-        }
+        Self { part, waited, lossy, ..Self::default() }
     }
 
     /// Adds the next call.
