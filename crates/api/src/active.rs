@@ -25,67 +25,38 @@ unsafe fn on_set(name: &'static str, set: ActiveSet, dest: *mut u8, source: *con
     unsafe { OnGroup { node: &rt.node, group: &group }.execute(collective, Arrays { dest, source }) };
 }
 
-/// Copies the root's `source` to the `dest` of every other member.
-///
-/// # Safety
-/// For this and all functions below: `dest`, `source` and the work array are symmetric, valid for
-/// the lengths that the standard demands.
-pub unsafe fn broadcast(
-    name: &'static str,
-    dest: *mut c_void,
-    source: *const c_void,
-    bytes: usize,
-    root: c_int,
-    set: ActiveSet,
-) {
-    // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
-    unsafe { on_set(name, set, dest.cast(), source.cast(), &Collective::Broadcast { bytes, root, to_root: false }) }
+/// Collectives of bytes, by what comes between the arrays and the set.
+macro_rules! of_bytes {
+    ($($(#[$doc:meta])* $name:ident($($argument:ident: $type:ty),*) = $collective:expr;)*) => {$(
+        $(#[$doc])*
+        ///
+        /// # Safety
+        /// As [`sync`]; `dest` and `source` are symmetric, valid for the lengths that the standard demands.
+        #[allow(clippy::too_many_arguments, reason = "C's signature")]
+        pub unsafe fn $name(
+            name: &'static str,
+            dest: *mut c_void,
+            source: *const c_void,
+            $($argument: $type,)*
+            set: ActiveSet,
+        ) {
+            // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
+            unsafe { on_set(name, set, dest.cast(), source.cast(), &$collective) }
+        }
+    )*};
 }
 
-/// Gathers all sources, which may differ in length, on every member.
-///
-/// # Safety
-/// As [`broadcast`].
-pub unsafe fn collect(name: &'static str, dest: *mut c_void, source: *const c_void, bytes: usize, set: ActiveSet) {
-    // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
-    unsafe { on_set(name, set, dest.cast(), source.cast(), &Collective::Collect { bytes }) }
-}
-
-/// Gathers all sources, of one length, on every member.
-///
-/// # Safety
-/// As [`broadcast`].
-pub unsafe fn fcollect(name: &'static str, dest: *mut c_void, source: *const c_void, bytes: usize, set: ActiveSet) {
-    // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
-    unsafe { on_set(name, set, dest.cast(), source.cast(), &Collective::Fcollect { bytes }) }
-}
-
-/// Exchanges blocks of `bytes` bytes between all members.
-///
-/// # Safety
-/// As [`broadcast`].
-pub unsafe fn alltoall(name: &'static str, dest: *mut c_void, source: *const c_void, bytes: usize, set: ActiveSet) {
-    // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
-    unsafe { on_set(name, set, dest.cast(), source.cast(), &Collective::Alltoall { bytes }) }
-}
-
-/// Exchanges blocks of `nelems` elements of `elem` bytes that are `dst` and `sst` elements apart.
-///
-/// # Safety
-/// As [`broadcast`].
-#[allow(clippy::too_many_arguments, reason = "C's signature")]
-pub unsafe fn alltoalls(
-    name: &'static str,
-    dest: *mut c_void,
-    source: *const c_void,
-    dst: isize,
-    sst: isize,
-    nelems: usize,
-    elem: usize,
-    set: ActiveSet,
-) {
-    // SAFETY: the caller promises symmetric arrays, valid for the lengths given.
-    unsafe { on_set(name, set, dest.cast(), source.cast(), &Collective::Alltoalls { dst, sst, n: nelems, elem }) }
+of_bytes! {
+    /// Copies the root's `source` to the `dest` of every other member.
+    broadcast(bytes: usize, root: c_int) = Collective::Broadcast { bytes, root, to_root: false };
+    /// Gathers all sources, which may differ in length, on every member.
+    collect(bytes: usize) = Collective::Collect { bytes };
+    /// Gathers all sources, of one length, on every member.
+    fcollect(bytes: usize) = Collective::Fcollect { bytes };
+    /// Exchanges blocks of `bytes` bytes between all members.
+    alltoall(bytes: usize) = Collective::Alltoall { bytes };
+    /// Exchanges blocks of `n` elements of `elem` bytes that are `dst` and `sst` elements apart.
+    alltoalls(dst: isize, sst: isize, n: usize, elem: usize) = Collective::Alltoalls { dst, sst, n, elem };
 }
 
 /// Reduces element by element over all members, with the result on every member.
@@ -122,7 +93,7 @@ unsafe fn reduce_by(
 /// Completes this PE's puts and synchronises the set.
 ///
 /// # Safety
-/// As [`broadcast`].
+/// As [`sync`].
 pub unsafe fn barrier(name: &'static str, set: ActiveSet) {
     runtime::get(name).node.transport.quiet_default();
     // SAFETY: as `sync`.
@@ -132,7 +103,7 @@ pub unsafe fn barrier(name: &'static str, set: ActiveSet) {
 /// Synchronises the set.
 ///
 /// # Safety
-/// As [`broadcast`].
+/// The work array is symmetric, of the length that the standard demands.
 pub unsafe fn sync(name: &'static str, set: ActiveSet) {
     // SAFETY: it has no arrays.
     unsafe { on_set(name, set, ptr::null_mut(), ptr::null(), &Collective::Sync) }
