@@ -45,25 +45,6 @@ pub unsafe fn put(name: &'static str, ctx: usize, dest: *mut c_void, source: *co
     unsafe { rt.node.transport.put(&call, dest, source, bytes) }
 }
 
-/// Copies as [`put`] does; `source` is not to be changed before a quiet.
-///
-/// # Safety
-/// As [`put`], until then.
-#[inline]
-pub unsafe fn put_nbi(
-    name: &'static str,
-    ctx: usize,
-    dest: *mut c_void,
-    source: *const c_void,
-    bytes: usize,
-    pe: c_int,
-) {
-    let rt = runtime::get(name);
-    let call = rt.call(name, ctx, pe);
-    // SAFETY: the caller promises that `source` is valid, and unchanged until a quiet.
-    unsafe { rt.node.transport.put_nbi(&call, dest, source, bytes) }
-}
-
 /// Copies `bytes` bytes from `source` on PE `pe` to `dest`.
 ///
 /// # Safety
@@ -92,61 +73,41 @@ unsafe fn word(from: *const u8, bytes: usize) -> u64 {
     u64::from_ne_bytes(word)
 }
 
-/// Copies as [`get`] does; `dest` has the values after a quiet.
-///
-/// # Safety
-/// As [`get`], until then.
-#[inline]
-pub unsafe fn get_nbi(
-    name: &'static str,
-    ctx: usize,
-    dest: *mut c_void,
-    source: *const c_void,
-    bytes: usize,
-    pe: c_int,
-) {
-    let rt = runtime::get(name);
-    let call = rt.call(name, ctx, pe);
-    // SAFETY: the caller promises that `dest` is valid until a quiet.
-    unsafe { rt.node.transport.get_nbi(&call, dest, source, bytes) }
+/// Transfers that may go on after the call, until a quiet or with a request.
+macro_rules! begun {
+    ($($(#[$doc:meta])* $name:ident($($request:ident)?);)*) => {$(
+        $(#[$doc])*
+        ///
+        /// # Safety
+        /// As [`put`] or [`get`], until the transfer is complete; a request can be written.
+        #[inline]
+        pub unsafe fn $name(
+            name: &'static str,
+            ctx: usize,
+            dest: *mut c_void,
+            source: *const c_void,
+            bytes: usize,
+            pe: c_int,
+            $($request: *mut usize)?
+        ) {
+            let rt = runtime::get(name);
+            let call = rt.call(name, ctx, pe);
+            // SAFETY: the caller promises that its array is valid, and unchanged until the transfer is complete, and
+            // that a request can be written.
+            unsafe { $($request.write)?(rt.node.transport.$name(&call, dest, source, bytes)) }
+        }
+    )*};
 }
 
-/// Copies as [`put`] does; complete with the request.
-///
-/// # Safety
-/// As [`put`], until then; `request` can be written.
-pub unsafe fn put_nb(
-    name: &'static str,
-    ctx: usize,
-    dest: *mut c_void,
-    source: *const c_void,
-    bytes: usize,
-    pe: c_int,
-    request: *mut usize,
-) {
-    let rt = runtime::get(name);
-    let call = rt.call(name, ctx, pe);
-    // SAFETY: the caller promises that `source` is valid, and unchanged until the request is complete.
-    unsafe { request.write(rt.node.transport.put_nb(&call, dest, source, bytes)) }
-}
-
-/// Copies as [`get`] does; complete with the request.
-///
-/// # Safety
-/// As [`get`], until then; `request` can be written.
-pub unsafe fn get_nb(
-    name: &'static str,
-    ctx: usize,
-    dest: *mut c_void,
-    source: *const c_void,
-    bytes: usize,
-    pe: c_int,
-    request: *mut usize,
-) {
-    let rt = runtime::get(name);
-    let call = rt.call(name, ctx, pe);
-    // SAFETY: the caller promises that `dest` is valid until the request is complete.
-    unsafe { request.write(rt.node.transport.get_nb(&call, dest, source, bytes)) }
+begun! {
+    /// Copies as [`put`] does; `source` is not to be changed before a quiet.
+    put_nbi();
+    /// Copies as [`get`] does; `dest` has the values after a quiet.
+    get_nbi();
+    /// Copies as [`put`] does; complete with the request.
+    put_nb(request);
+    /// Copies as [`get`] does; complete with the request.
+    get_nb(request);
 }
 
 /// Stores `value` to `dest` on PE `pe`.
@@ -185,93 +146,60 @@ fn blocks(local: isize, remote: isize, block: usize, count: usize, elem: usize) 
     Blocks { bytes: block * elem, count, local_stride: local * elem as isize, remote_stride: remote * elem as isize }
 }
 
-/// Strided put: `nelems` elements of `elem` bytes, `dst` and `sst` elements apart.
-///
-/// # Safety
-/// `source` is valid for all elements at their stride; `dest` is a symmetric address.
-#[allow(clippy::too_many_arguments, reason = "C's signature")]
-pub unsafe fn iput(
-    name: &'static str,
-    ctx: usize,
-    dest: *mut c_void,
-    source: *const c_void,
-    dst: isize,
-    sst: isize,
-    nelems: usize,
-    elem: usize,
-    pe: c_int,
-) {
-    // SAFETY: the caller promises that `source` is valid for all elements.
-    unsafe { ibput(name, ctx, dest, source, dst, sst, 1, nelems, elem, pe) }
+/// Strided calls, of single elements and of blocks: which method of the transport moves them, and the order of the
+/// strides, this PE's first.
+macro_rules! strided {
+    ($($one:ident, $blocks:ident: $does:literal by $method:ident, $order:expr;)*) => {$(
+        #[doc = concat!("Strided ", $does, ": `nelems` elements of `elem` bytes, `dst` and `sst` elements apart.")]
+        ///
+        /// # Safety
+        /// This PE's array is valid for all elements at their stride; the other one is a symmetric address.
+        #[allow(clippy::too_many_arguments, reason = "C's signature")]
+        pub unsafe fn $one(
+            name: &'static str,
+            ctx: usize,
+            dest: *mut c_void,
+            source: *const c_void,
+            dst: isize,
+            sst: isize,
+            nelems: usize,
+            elem: usize,
+            pe: c_int,
+        ) {
+            // SAFETY: the caller promises that this PE's array is valid for all elements.
+            unsafe { $blocks(name, ctx, dest, source, dst, sst, 1, nelems, elem, pe) }
+        }
+
+        #[doc = concat!("Block-strided ", $does, ": `nblocks` blocks of `bsize` elements, whose starts are `dst` and \
+            `sst` elements apart.")]
+        ///
+        /// # Safety
+        /// This PE's array is valid for all blocks; the other one is a symmetric address.
+        #[allow(clippy::too_many_arguments, reason = "C's signature")]
+        #[inline(never)] // once for all types
+        pub unsafe fn $blocks(
+            name: &'static str,
+            ctx: usize,
+            dest: *mut c_void,
+            source: *const c_void,
+            dst: isize,
+            sst: isize,
+            bsize: usize,
+            nblocks: usize,
+            elem: usize,
+            pe: c_int,
+        ) {
+            let rt = runtime::get(name);
+            let call = rt.call(name, ctx, pe);
+            let (local, remote) = ($order)(dst, sst);
+            let blocks = blocks(local, remote, bsize, nblocks, elem);
+            // SAFETY: the caller promises that this PE's array is valid for all blocks.
+            unsafe { rt.node.transport.$method(&call, dest, source, blocks) }
+        }
+    )*};
 }
 
-/// Strided get, as [`iput`].
-///
-/// # Safety
-/// `dest` is valid for all elements at their stride; `source` is a symmetric address.
-#[allow(clippy::too_many_arguments, reason = "C's signature")]
-pub unsafe fn iget(
-    name: &'static str,
-    ctx: usize,
-    dest: *mut c_void,
-    source: *const c_void,
-    dst: isize,
-    sst: isize,
-    nelems: usize,
-    elem: usize,
-    pe: c_int,
-) {
-    // SAFETY: the caller promises that `dest` is valid for all elements.
-    unsafe { ibget(name, ctx, dest, source, dst, sst, 1, nelems, elem, pe) }
-}
-
-/// Block-strided put: `nblocks` blocks of `bsize` elements, whose starts are `dst` and
-/// `sst` elements apart.
-///
-/// # Safety
-/// `source` is valid for all blocks; `dest` is a symmetric address.
-#[allow(clippy::too_many_arguments, reason = "C's signature")]
-#[inline(never)] // once for all types
-pub unsafe fn ibput(
-    name: &'static str,
-    ctx: usize,
-    dest: *mut c_void,
-    source: *const c_void,
-    dst: isize,
-    sst: isize,
-    bsize: usize,
-    nblocks: usize,
-    elem: usize,
-    pe: c_int,
-) {
-    let rt = runtime::get(name);
-    let call = rt.call(name, ctx, pe);
-    let blocks = blocks(sst, dst, bsize, nblocks, elem);
-    // SAFETY: the caller promises that `source` is valid for all blocks.
-    unsafe { rt.node.transport.put_blocks(&call, dest, source, blocks) }
-}
-
-/// Block-strided get, as [`ibput`].
-///
-/// # Safety
-/// `dest` is valid for all blocks; `source` is a symmetric address.
-#[allow(clippy::too_many_arguments, reason = "C's signature")]
-#[inline(never)] // once for all types
-pub unsafe fn ibget(
-    name: &'static str,
-    ctx: usize,
-    dest: *mut c_void,
-    source: *const c_void,
-    dst: isize,
-    sst: isize,
-    bsize: usize,
-    nblocks: usize,
-    elem: usize,
-    pe: c_int,
-) {
-    let rt = runtime::get(name);
-    let call = rt.call(name, ctx, pe);
-    let blocks = blocks(dst, sst, bsize, nblocks, elem);
-    // SAFETY: the caller promises that `dest` is valid for all blocks.
-    unsafe { rt.node.transport.get_blocks(&call, dest, source, blocks) }
+strided! {
+    iput, ibput: "put" by put_blocks, |dst, sst| (sst, dst);
+    iget, ibget: "get" by get_blocks, |dst, sst| (dst, sst);
 }
