@@ -421,87 +421,52 @@ impl<T: Amo> Imported<'_, Atomics<'_, T>> {
         let remote = |at: *mut T, pe| unsafe { amo::fetch("Imported::fetch", CTX_DEFAULT, at, pe) };
         self.on(pe, index, local, remote)
     }
-
-    /// As [`Atomics::set`].
-    ///
-    /// As in the example of [`fetch`](Self::fetch).
-    ///
-    /// # Errors
-    /// As for [`fetch`](Self::fetch).
-    #[inline]
-    pub fn set(&self, pe: GroupPe, index: usize, value: T) -> Result<(), Error> {
-        // SAFETY: as in `fetch`.
-        let local = |at| unsafe { T::set(at, value) };
-        // SAFETY: as in `fetch`.
-        let remote = |at, pe| unsafe { amo::set("Imported::set", CTX_DEFAULT, at, value, pe) };
-        self.on(pe, index, local, remote)
-    }
-
-    /// As [`Atomics::swap`].
-    ///
-    /// As in the example of [`fetch`](Self::fetch).
-    ///
-    /// # Errors
-    /// As for [`fetch`](Self::fetch).
-    #[inline]
-    pub fn swap(&self, pe: GroupPe, index: usize, value: T) -> Result<T, Error> {
-        // SAFETY: as in `fetch`.
-        let local = |at| unsafe { T::swap(at, value) };
-        // SAFETY: as in `fetch`.
-        let remote = |at, pe| unsafe { amo::swap("Imported::swap", CTX_DEFAULT, at, value, pe) };
-        self.on(pe, index, local, remote)
-    }
 }
 
-impl<T: AmoInt> Imported<'_, Atomics<'_, T>> {
-    /// As [`Atomics::compare_swap`].
-    ///
-    /// As in the example of [`fetch`](Self::fetch).
-    ///
-    /// # Errors
-    /// As for [`fetch`](Self::fetch).
-    #[inline]
-    pub fn compare_swap(&self, pe: GroupPe, index: usize, current: T, value: T) -> Result<T, Error> {
-        // SAFETY: as in `fetch`.
-        let local = |at| unsafe { T::compare_swap(at, current, value) };
-        let name = "Imported::compare_swap";
-        // SAFETY: as in `fetch`.
-        let remote = |at, pe| unsafe { amo::compare_swap(name, CTX_DEFAULT, at, current, value, pe) };
-        self.on(pe, index, local, remote)
-    }
-}
-
+/// The other atomic operations, and those that drop the result of one.
 macro_rules! operations {
-    ($($fetching:ident, $plain:ident),*) => {
-        impl<T: AmoInt> Imported<'_, Atomics<'_, T>> {$(
-            #[doc = concat!("As in the example of [`Atomics::", stringify!($fetching), "`].")]
+    ($($bound:ident: $name:ident($($value:ident),*) -> $result:ty $(, $plain:ident)?;)*) => {$(
+        impl<T: $bound> Imported<'_, Atomics<'_, T>> {
+            #[doc = concat!("As [`Atomics::", stringify!($name), "`].")]
+            ///
+            /// As in the example of [`fetch`](Self::fetch).
             ///
             /// # Errors
             /// As for [`fetch`](Self::fetch).
             #[inline]
-            pub fn $fetching(&self, pe: GroupPe, index: usize, value: T) -> Result<T, Error> {
+            pub fn $name(&self, pe: GroupPe, index: usize, $($value: T),*) -> Result<$result, Error> {
                 // SAFETY: as in `fetch`.
-                let local = |at| unsafe { T::$fetching(at, value) };
-                let name = concat!("Imported::", stringify!($fetching));
+                let local = |at| unsafe { T::$name(at, $($value),*) };
+                let name = concat!("Imported::", stringify!($name));
                 // SAFETY: as in `fetch`.
-                let remote = |at, pe| unsafe { amo::$fetching(name, CTX_DEFAULT, at, value, pe) };
+                let remote = |at, pe| unsafe { amo::$name(name, CTX_DEFAULT, at, $($value,)* pe) };
                 self.on(pe, index, local, remote)
             }
 
-            #[doc = concat!("As [`Atomics::", stringify!($plain), "`]; as in the example of [`Atomics::",
-                stringify!($fetching), "`].")]
-            ///
-            /// # Errors
-            /// As for [`fetch`](Self::fetch).
-            #[inline]
-            pub fn $plain(&self, pe: GroupPe, index: usize, value: T) -> Result<(), Error> {
-                self.$fetching(pe, index, value).map(drop)
-            }
-        )*}
-    };
+            $(
+                #[doc = concat!("As [`Atomics::", stringify!($plain), "`]; as in the example of [`Atomics::",
+                    stringify!($name), "`].")]
+                ///
+                /// # Errors
+                /// As for [`fetch`](Self::fetch).
+                #[inline]
+                pub fn $plain(&self, pe: GroupPe, index: usize, value: T) -> Result<(), Error> {
+                    self.$name(pe, index, value).map(drop)
+                }
+            )?
+        }
+    )*};
 }
 
-operations!(fetch_add, add, fetch_and, and, fetch_or, or, fetch_xor, xor);
+operations! {
+    Amo: set(value) -> ();
+    Amo: swap(value) -> T;
+    AmoInt: compare_swap(current, value) -> T;
+    AmoInt: fetch_add(value) -> T, add;
+    AmoInt: fetch_and(value) -> T, and;
+    AmoInt: fetch_or(value) -> T, or;
+    AmoInt: fetch_xor(value) -> T, xor;
+}
 
 impl<A: Lend> fmt::Debug for Imported<'_, A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
