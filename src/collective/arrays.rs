@@ -90,8 +90,7 @@ impl Team<'_> {
         let (to, from) = (dest.start().cast(), source.start().cast());
         // SAFETY: symmetric memory, of the lengths that the members have compared in the step; this
         // call has the only borrow of it. The same holds for the calls below.
-        super::done(unsafe { collective::broadcast("Team::broadcast", self.handle(), to, from, bytes, number) })?;
-        Ok(())
+        super::done(unsafe { collective::broadcast("Team::broadcast", self.handle(), to, from, bytes, number) })
     }
 
     /// Reduces every member's `source`, element by element, to every member's `dest`. Collective.
@@ -125,8 +124,7 @@ impl Team<'_> {
         super::done(unsafe {
             let (to, from) = (to.cast(), from.cast());
             collective::reduce::<T::Core, Op::Core>("Team::reduce", self.handle(), to, from, n)
-        })?;
-        Ok(())
+        })
     }
 
     /// As [`reduce`](Self::reduce), with one array for both.
@@ -230,8 +228,7 @@ impl Team<'_> {
         super::done(unsafe {
             let (to, from) = (to.cast::<T::Core>(), from.cast());
             collective::scan("Team::scan", self.handle(), to, from, n, inclusive)
-        })?;
-        Ok(())
+        })
     }
 
     /// Gathers every member's `source`, all of one length, in the order of their numbers, in every
@@ -261,8 +258,7 @@ impl Team<'_> {
         let bytes = source.len() * size_of::<T>();
         let (to, from) = (dest.start().cast(), source.start().cast());
         // SAFETY: as in `broadcast`.
-        super::done(unsafe { collective::fcollect("Team::fcollect", self.handle(), to, from, bytes) })?;
-        Ok(())
+        super::done(unsafe { collective::fcollect("Team::fcollect", self.handle(), to, from, bytes) })
     }
 
     /// Gathers the first `count` elements of every member's `source`, where each member gives as
@@ -343,8 +339,7 @@ impl Team<'_> {
         let bytes = block * size_of::<T>();
         let (to, from) = (dest.start().cast(), source.start().cast());
         // SAFETY: as in `broadcast`.
-        super::done(unsafe { collective::alltoall("Team::alltoall", self.handle(), to, from, bytes) })?;
-        Ok(())
+        super::done(unsafe { collective::alltoall("Team::alltoall", self.handle(), to, from, bytes) })
     }
 
     /// As [`alltoall`](Self::alltoall), with blocks of `n` elements, which are `strides.1` elements
@@ -384,9 +379,6 @@ impl Team<'_> {
         let (dst, sst) = (strides.0 as isize, strides.1 as isize);
         let size = size_of::<T>();
         // SAFETY: as in `broadcast`.
-        unsafe {
-            super::done(collective::alltoalls("Team::alltoalls", self.handle(), to, from, dst, sst, n, size))?;
-        }
-        Ok(())
+        super::done(unsafe { collective::alltoalls("Team::alltoalls", self.handle(), to, from, dst, sst, n, size) })
     }
 }
