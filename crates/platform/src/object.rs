@@ -1,6 +1,6 @@
 //! The files of code that are loaded into this process.
 
-use std::ffi::{CStr, c_void};
+use std::ffi::{CStr, c_char, c_void};
 use std::mem::MaybeUninit;
 use std::ops::{ControlFlow, Range};
 
@@ -18,17 +18,12 @@ pub struct Object {
 impl Object {
     /// The object that an address is in.
     pub fn around(address: usize) -> Option<Self> {
-        let mut info = MaybeUninit::<libc::Dl_info>::uninit();
-        // SAFETY: any address may be asked for; `info` is written if the result is not 0, with a path that is null
-        // or the dynamic linker's.
-        unsafe {
-            if libc::dladdr(address as *const c_void, info.as_mut_ptr()) == 0 {
-                return static_program().filter(|(_, range)| range.contains(&address)).map(|f| f.0);
-            }
-            let info = info.assume_init();
-            let path = (!info.dli_fname.is_null()).then(|| CStr::from_ptr(info.dli_fname));
-            Some(Self { base: info.dli_fbase.addr(), path: path.unwrap_or_default().to_string_lossy().into_owned() })
-        }
+        let Some(info) = look_up(address) else {
+            return static_program().filter(|(_, range)| range.contains(&address)).map(|f| f.0);
+        };
+        // SAFETY: the dynamic linker's.
+        let path = unsafe { text(info.dli_fname) };
+        Some(Self { base: info.dli_fbase.addr(), path: path.unwrap_or_default() })
     }
 
     /// What is to be subtracted from an address to have it as the file counts: 0 if the object's addresses do not
@@ -41,6 +36,27 @@ impl Object {
         let kind = unsafe { ((self.base + TYPE) as *const u16).read_unaligned() };
         if kind == EXECUTABLE { 0 } else { self.base }
     }
+}
+
+/// What the dynamic linker knows of an address.
+fn look_up(address: usize) -> Option<libc::Dl_info> {
+    let mut info = MaybeUninit::<libc::Dl_info>::uninit();
+    // SAFETY: any address may be asked for; `info` is written if the result is not 0.
+    unsafe { (libc::dladdr(address as *const c_void, info.as_mut_ptr()) != 0).then(|| info.assume_init()) }
+}
+
+/// # Safety
+/// `name` is null or a string.
+unsafe fn text(name: *const c_char) -> Option<String> {
+    // SAFETY: the caller promises that `name` is a string if it is not null.
+    (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned())
+}
+
+/// The function that an address is in, and the distance from its start, if its object exports the name.
+pub fn symbol(address: usize) -> Option<(String, usize)> {
+    let info = look_up(address)?;
+    // SAFETY: the dynamic linker's.
+    Some((unsafe { text(info.dli_sname) }?, address - info.dli_saddr.addr()))
 }
 
 /// The program, if it is linked statically, so that the dynamic linker does not know it; and the addresses that it has.
