@@ -1,7 +1,5 @@
 //! How large the heaps and their windows are: arithmetic shared by launcher and library.
 
-use std::fmt;
-
 use ferroshmem_config::HeapSettings;
 use ferroshmem_platform::Machine;
 
@@ -24,9 +22,10 @@ pub struct Plan {
 }
 
 /// Why no plan exists.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
     /// The heap asked for is larger than the node's memory.
+    #[error("SHMEM_SYMMETRIC_SIZE: {asked} bytes per PE is more than this node's memory of {memory} bytes: give less")]
     LargerThanMemory {
         /// Bytes asked for.
         asked: u64,
@@ -34,6 +33,10 @@ pub enum PlanError {
         memory: u64,
     },
     /// The windows of so many PEs with so large heaps do not fit the address space.
+    #[error(
+        "SHMEM_SYMMETRIC_SIZE: {asked} bytes per PE does not fit the address space with {n_pes} PEs: give at most \
+            {largest}"
+    )]
     NoRoom {
         /// Bytes asked for per PE.
         asked: u64,
@@ -43,6 +46,10 @@ pub enum PlanError {
         n_pes: usize,
     },
     /// The heaps of all PEs do not fit what `ulimit -v` leaves to a process.
+    #[error(
+        "heaps of {asked} bytes for {n_pes} PEs do not fit half of the address space of {limit} bytes that the limit \
+            (ulimit -v) leaves: raise it, or set SHMEM_SYMMETRIC_SIZE"
+    )]
     AddressSpaceLimit {
         /// Bytes asked for per PE.
         asked: u64,
@@ -52,33 +59,9 @@ pub enum PlanError {
         n_pes: usize,
     },
     /// More PEs than one node can hold, or none.
+    #[error("cannot run {0} PEs: give 1 to {MAX_PES}")]
     BadCount(usize),
 }
-
-impl fmt::Display for PlanError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::LargerThanMemory { asked, memory } => write!(
-                f,
-                "SHMEM_SYMMETRIC_SIZE: {asked} bytes per PE is more than this node's memory of {memory} bytes: give \
-                    less"
-            ),
-            Self::NoRoom { asked, largest, n_pes } => write!(
-                f,
-                "SHMEM_SYMMETRIC_SIZE: {asked} bytes per PE does not fit the address space with {n_pes} PEs: give at \
-                    most {largest}"
-            ),
-            Self::AddressSpaceLimit { asked, limit, n_pes } => write!(
-                f,
-                "heaps of {asked} bytes for {n_pes} PEs do not fit half of the address space of {limit} bytes that the \
-                    limit (ulimit -v) leaves: raise it, or set SHMEM_SYMMETRIC_SIZE"
-            ),
-            Self::BadCount(n) => write!(f, "cannot run {n} PEs: give 1 to {MAX_PES}"),
-        }
-    }
-}
-
-impl std::error::Error for PlanError {}
 
 impl Plan {
     /// Sizes for `n_pes` PEs on `machine`, with heaps of `heap.size` bytes.
@@ -166,7 +149,9 @@ mod tests {
     fn too_large_is_refused() {
         let small = Plan::new(1, &machine(1 << 30, None), of(2 << 30));
         assert!(matches!(small, Err(PlanError::LargerThanMemory { .. })));
+        assert!(small.unwrap_err().to_string().ends_with(" than this node's memory of 1073741824 bytes: give less"));
         let crowded = Plan::new(4096, &machine(8 << 40, None), of(1 << 40));
         assert!(matches!(crowded, Err(PlanError::NoRoom { .. })));
+        assert!(crowded.unwrap_err().to_string().contains(" the address space with 4096 PEs: give at most "));
     }
 }
