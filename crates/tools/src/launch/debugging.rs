@@ -9,7 +9,8 @@ use clap::{Args, ValueEnum};
 use ferroshmem_config::{GDB, WAIT_FOR_DEBUGGER};
 use ferroshmem_platform::number_list;
 use nix::sys::signal::{SigSet, SigmaskHow, Signal};
-use nix::unistd::{Pid, getpgrp, getpid, setpgid};
+use nix::unistd::{Pid, getpgrp, getpid, setpgid, tcgetpgrp, tcsetpgrp};
+use rustix::stdio::stdin;
 
 use super::failure::Failure;
 use super::values::number_set;
@@ -147,9 +148,7 @@ pub(super) fn not_attached(pe: usize, status: ExitStatus) -> String {
 }
 
 fn is_foreground() -> bool {
-    // SAFETY: a call of the system's, which reads nothing of this process.
-    let group = unsafe { libc::tcgetpgrp(libc::STDIN_FILENO) };
-    group == getpgrp().as_raw()
+    tcgetpgrp(stdin()).is_ok_and(|group| group == getpgrp())
 }
 
 /// Keys are to act on this process alone.
@@ -163,11 +162,9 @@ fn put_in_foreground(group: Pid) -> io::Result<()> {
     let mut stops = SigSet::empty();
     stops.add(Signal::SIGTTOU);
     let before = stops.thread_swap_mask(SigmaskHow::SIG_BLOCK)?;
-    // SAFETY: a call of the system's, which reads nothing of this process.
-    let failed = unsafe { libc::tcsetpgrp(libc::STDIN_FILENO, group.as_raw()) } != 0;
-    let error = io::Error::last_os_error();
+    let done = tcsetpgrp(stdin(), group);
     before.thread_set_mask()?;
-    if failed { Err(error) } else { Ok(()) }
+    Ok(done?)
 }
 
 /// A word as a shell reads it.
