@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use rustix::process::{Resource, getrlimit};
+
 /// What the regions of a [`Cache`](super::Cache) may come to, those in use included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -33,12 +35,9 @@ fn memory() -> usize {
 /// Bytes that this process may lock; None if the kernel does not limit it.
 fn lockable() -> Option<usize> {
     const CAP_IPC_LOCK: u32 = 14;
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: the pointer is to a live rlimit.
-    let known = unsafe { libc::getrlimit(libc::RLIMIT_MEMLOCK, &raw mut limit) } == 0;
-    let limited = known && limit.rlim_cur != libc::RLIM_INFINITY;
+    let limit = getrlimit(Resource::Memlock).current?;
     let exempt = effective_capabilities().is_some_and(|set| set >> CAP_IPC_LOCK & 1 == 1);
-    (limited && !exempt).then(|| usize::try_from(limit.rlim_cur).unwrap_or(usize::MAX))
+    (!exempt).then(|| usize::try_from(limit).unwrap_or(usize::MAX))
 }
 
 fn effective_capabilities() -> Option<u64> {
