@@ -71,7 +71,6 @@ pub const FI_ATOMIC_WRITE: fi_op = 11;
 pub const FI_CSWAP: fi_op = 12;
 
 #[repr(C)]
-#[derive(Debug, Copy, Clone)]
 pub struct fi_tx_attr {
     pub caps: u64,
     pub mode: u64,
@@ -86,7 +85,6 @@ pub struct fi_tx_attr {
 }
 
 #[repr(C)]
-#[derive(Debug, Copy, Clone)]
 pub struct fi_rx_attr {
     pub caps: u64,
     pub mode: u64,
@@ -99,7 +97,6 @@ pub struct fi_rx_attr {
 }
 
 #[repr(C)]
-#[derive(Debug, Copy, Clone)]
 pub struct fi_ep_attr {
     pub type_: fi_ep_type,
     pub protocol: u32,
@@ -117,7 +114,6 @@ pub struct fi_ep_attr {
 }
 
 #[repr(C)]
-#[derive(Debug, Copy, Clone)]
 pub struct fi_domain_attr {
     pub domain: *mut fid_domain,
     pub name: *mut c_char,
@@ -149,7 +145,6 @@ pub struct fi_domain_attr {
 }
 
 #[repr(C)]
-#[derive(Debug, Copy, Clone)]
 pub struct fi_fabric_attr {
     pub fabric: *mut fid_fabric,
     pub name: *mut c_char,
@@ -159,7 +154,6 @@ pub struct fi_fabric_attr {
 }
 
 #[repr(C)]
-#[derive(Debug, Copy, Clone)]
 pub struct fi_info {
     pub next: *mut fi_info,
     pub caps: u64,
@@ -179,7 +173,6 @@ pub struct fi_info {
 }
 
 #[repr(C)]
-#[derive(Debug, Copy, Clone)]
 pub struct fi_ops {
     pub size: usize,
     pub close: Option<unsafe extern "C" fn(*mut fid) -> c_int>,
@@ -188,7 +181,6 @@ pub struct fi_ops {
 }
 
 #[repr(C)]
-#[derive(Debug, Copy, Clone)]
 pub struct fid {
     pub fclass: usize,
     pub context: *mut c_void,
@@ -196,7 +188,6 @@ pub struct fid {
 }
 
 #[repr(C)]
-#[derive(Debug, Copy, Clone)]
 pub struct fi_ops_fabric {
     pub size: usize,
     pub domain: Option<unsafe extern "C" fn(*mut fid_fabric, *mut fi_info, *mut *mut fid_domain, *mut c_void) -> c_int>,
@@ -207,7 +198,6 @@ pub struct fi_ops_fabric {
 }
 
 #[repr(C)]
-#[derive(Debug, Copy, Clone)]
 pub struct fid_fabric {
     pub fid: fid,
     pub ops: *mut fi_ops_fabric,
@@ -215,13 +205,11 @@ pub struct fid_fabric {
 }
 
 #[repr(C)]
-#[derive(Debug, Copy, Clone)]
 pub struct fi_context2 {
     pub internal: [*mut c_void; 8],
 }
 
 #[repr(C)]
-#[derive(Debug, Copy, Clone)]
 pub struct fi_cq_err_entry {
     pub op_context: *mut c_void,
     pub flags: u64,
@@ -237,7 +225,6 @@ pub struct fi_cq_err_entry {
 }
 
 #[repr(C)]
-#[derive(Debug, Copy, Clone)]
 pub struct fi_cq_attr {
     pub size: usize,
     pub flags: u64,
@@ -249,7 +236,6 @@ pub struct fi_cq_attr {
 }
 
 #[repr(C)]
-#[derive(Debug, Copy, Clone)]
 pub struct fi_ops_cq {
     pub size: usize,
     pub read: Option<unsafe extern "C" fn(*mut fid_cq, *mut c_void, usize) -> isize>,
@@ -258,14 +244,12 @@ pub struct fi_ops_cq {
 }
 
 #[repr(C)]
-#[derive(Debug, Copy, Clone)]
 pub struct fid_cq {
     pub fid: fid,
     pub ops: *mut fi_ops_cq,
 }
 
 #[repr(C)]
-#[derive(Debug, Copy, Clone)]
 pub struct fi_av_attr {
     pub type_: fi_av_type,
     pub rx_ctx_bits: c_int,
@@ -277,7 +261,6 @@ pub struct fi_av_attr {
 }
 
 #[repr(C)]
-#[derive(Debug, Copy, Clone)]
 pub struct fi_ops_av {
     pub size: usize,
     pub insert:
@@ -289,14 +272,12 @@ pub struct fi_ops_av {
 }
 
 #[repr(C)]
-#[derive(Debug, Copy, Clone)]
 pub struct fid_av {
     pub fid: fid,
     pub ops: *mut fi_ops_av,
 }
 
 #[repr(C)]
-#[derive(Debug, Copy, Clone)]
 pub struct fid_mr {
     pub fid: fid,
     pub mem_desc: *mut c_void,
@@ -304,7 +285,6 @@ pub struct fid_mr {
 }
 
 #[repr(C)]
-#[derive(Debug, Copy, Clone)]
 pub struct fi_ops_domain {
     pub size: usize,
     pub av_open: Option<unsafe extern "C" fn(*mut fid_domain, *mut fi_av_attr, *mut *mut fid_av, *mut c_void) -> c_int>,
@@ -313,7 +293,6 @@ pub struct fi_ops_domain {
 }
 
 #[repr(C)]
-#[derive(Debug, Copy, Clone)]
 pub struct fi_ops_mr {
     pub size: usize,
     pub reg: Option<
@@ -332,7 +311,6 @@ pub struct fi_ops_mr {
 }
 
 #[repr(C)]
-#[derive(Debug, Copy, Clone)]
 pub struct fid_domain {
     pub fid: fid,
     pub ops: *mut fi_ops_domain,
@@ -340,7 +318,6 @@ pub struct fid_domain {
 }
 
 #[repr(C)]
-#[derive(Debug, Copy, Clone)]
 pub struct fi_msg {
     pub msg_iov: *const iovec,
     pub desc: *mut *mut c_void,
@@ -351,7 +328,6 @@ pub struct fi_msg {
 }
 
 #[repr(C)]
-#[derive(Debug, Copy, Clone)]
 pub struct fi_ops_msg {
     pub size: usize,
     pub recv:
@@ -364,7 +340,6 @@ pub struct fi_ops_msg {
 }
 
 #[repr(C)]
-#[derive(Debug, Copy, Clone)]
 pub struct fid_ep {
     pub fid: fid,
     pub ops: *mut c_void,
@@ -377,7 +352,6 @@ pub struct fid_ep {
 }
 
 #[repr(C)]
-#[derive(Debug, Copy, Clone)]
 pub struct fi_ops_cm {
     pub size: usize,
     pub setname: Unused,
@@ -385,7 +359,7 @@ pub struct fi_ops_cm {
 }
 
 #[repr(C)]
-#[derive(Debug, Copy, Clone)]
+#[derive(Copy, Clone)]
 pub struct fi_rma_iov {
     pub addr: u64,
     pub len: usize,
@@ -393,7 +367,6 @@ pub struct fi_rma_iov {
 }
 
 #[repr(C)]
-#[derive(Debug, Copy, Clone)]
 pub struct fi_msg_rma {
     pub msg_iov: *const iovec,
     pub desc: *mut *mut c_void,
@@ -406,7 +379,6 @@ pub struct fi_msg_rma {
 }
 
 #[repr(C)]
-#[derive(Debug, Copy, Clone)]
 pub struct fi_ops_rma {
     pub size: usize,
     pub read: Option<
@@ -421,7 +393,6 @@ pub struct fi_ops_rma {
 }
 
 #[repr(C)]
-#[derive(Debug, Copy, Clone)]
 pub struct fi_ops_atomic {
     pub size: usize,
     pub write: Option<
