@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use anyhow::Result;
 use clap::Parser;
 use ferroshmem_config as config;
 use ferroshmem_core::info;
@@ -44,38 +45,31 @@ struct Options {
     pes: Vec<u32>,
 }
 
-fn fail(line: &dyn std::fmt::Display) -> ExitCode {
-    print_line("oshmem_info: ", &line.to_string());
-    ExitCode::FAILURE
-}
-
-fn main() -> ExitCode {
-    let options = Options::parse();
-    let text = if options.version {
+fn text(options: &Options) -> Result<String> {
+    Ok(if options.version {
         info::version_line() + "\n"
     } else if options.env {
         config::describe()
     } else if options.collectives {
         let counts: Vec<usize> = options.pes.iter().map(|n| *n as usize).collect();
-        match tune::overview(&counts) {
-            Ok(text) => text,
-            Err(line) => return fail(&line),
-        }
+        tune::overview(&counts)?
     } else if options.fabric {
-        match info::fabric() {
-            Ok(text) => text,
-            Err(line) => return fail(&line),
-        }
+        info::fabric()?
     } else if options.threads {
-        match info::threads(&tune::copies()) {
-            Ok(text) => text,
-            Err(line) => return fail(&line),
-        }
+        info::threads(&tune::copies())?
     } else {
         info::describe()
-    };
-    match print(&text) {
+    })
+}
+
+fn main() -> ExitCode {
+    let options = Options::parse();
+    let printed = text(&options).and_then(|text| Ok(print(&text)?));
+    match printed {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => fail(&error),
+        Err(error) => {
+            print_line("oshmem_info: ", &error.to_string());
+            ExitCode::FAILURE
+        }
     }
 }
