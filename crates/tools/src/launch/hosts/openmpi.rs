@@ -25,21 +25,16 @@ pub(super) fn command(
         return Err(launcher.refusal("--map-by", "pass its own by --launcher-option"));
     }
     let mut line: Vec<OsString> = vec![launcher.path.clone().into()];
+    let words = |of_prte: &[&str], of_openmpi: &[&str]| {
+        let words = if launcher.is_prte { of_prte } else { of_openmpi };
+        Vec::from_iter(words.iter().map(OsString::from))
+    };
     if launch.resilient {
-        let option: &[&str] = match launcher.is_prte {
-            true => &["--rtos", "recoverable"],
-            false => &["--enable-recovery"],
-        };
-        line.extend(option.iter().map(OsString::from));
+        line.extend(words(&["--rtos", "recoverable"], &["--enable-recovery"]));
     }
     if !launch.agent.is_empty() {
-        let agent = launch.agent.join(" ");
-        let option = match launcher.is_prte {
-            true => ["--prtemca", "plm_ssh_agent"],
-            false => ["--mca", "plm_rsh_agent"],
-        };
-        line.extend(option.map(OsString::from));
-        line.push(agent.into());
+        line.extend(words(&["--prtemca", "plm_ssh_agent"], &["--mca", "plm_rsh_agent"]));
+        line.push(launch.agent.join(" ").into());
     }
     if let Some(hosts) = launch.host_list() {
         line.extend(["--host".into(), hosts.into()]);
@@ -66,18 +61,10 @@ pub(super) fn command(
         line.extend(["--stdin".into(), options.streams.stdin.to_string().into()]);
     }
     if options.placement.report_bindings {
-        let option: &[&str] = match launcher.is_prte {
-            true => &["--display", "bind"],
-            false => &["--report-bindings"],
-        };
-        line.extend(option.iter().map(OsString::from));
+        line.extend(words(&["--display", "bind"], &["--report-bindings"]));
     }
     if options.streams.label {
-        let option: &[&str] = match launcher.is_prte {
-            true => &["--output", "tag"],
-            false => &["--tag-output"],
-        };
-        line.extend(option.iter().map(OsString::from));
+        line.extend(words(&["--output", "tag"], &["--tag-output"]));
     }
     line.extend(launch.extra.iter().cloned());
     let inherited = forwarded();
