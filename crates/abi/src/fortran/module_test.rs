@@ -10,16 +10,29 @@ use crate::types::Group;
 const TEXT: &str = include_str!("../templates/fortran/every_interface.f90");
 
 /// Atomics: name, operands, and what becomes of 100.
-const ATOMICS: &[(&str, &str, u32)] = &[
-    ("fetch", "", 100),
-    ("set", "{=7}, ", 7),
-    ("compare_swap", "{=100}, {=7}, ", 7),
-    ("swap", "{=7}, ", 7),
-    ("inc", "", 101),
-    ("add", "{=7}, ", 107),
-    ("and", "{=7}, ", 4),
-    ("or", "{=7}, ", 103),
-    ("xor", "{=7}, ", 99),
+const ATOMICS: &[(&str, &str, &str)] = &[
+    ("fetch", "", "100"),
+    ("set", "{=7}, ", "7"),
+    ("compare_swap", "{=100}, {=7}, ", "7"),
+    ("swap", "{=7}, ", "7"),
+    ("inc", "", "101"),
+    ("add", "{=7}, ", "107"),
+    ("and", "{=7}, ", "4"),
+    ("or", "{=7}, ", "103"),
+    ("xor", "{=7}, ", "99"),
+];
+
+/// Reductions and scans: name, two elements, and what becomes of them and of the one after.
+const REDUCTIONS: &[(&str, &str, &str)] = &[
+    ("and_reduce", "not(ishft({=1}, me)), {=6}", "not(ishft({=1}, n_pes) - {=1}), {=6}, -{=1}"),
+    ("or_reduce", "ishft({=1}, me), {=6}", "2**n_pes - 1, 6, -1"),
+    ("xor_reduce", "ishft({=1}, me), {=6}", "2**n_pes - 1, 6 * mod(n_pes, 2), -1"),
+    ("max_reduce", "me, -me", "n_pes - 1, 0, -1"),
+    ("min_reduce", "me, -me", "0, 1 - n_pes, -1"),
+    ("sum_reduce", "me, -2", "n_pes * (n_pes - 1) / 2, -2 * n_pes, -1"),
+    ("prod_reduce", "merge(5, 1, me == 0), -1", "5, (-1)**n_pes, -1"),
+    ("sum_inscan", "me + 1, 1", "(me + 1) * (me + 2) / 2, me + 1, -1"),
+    ("sum_exscan", "me + 1, 1", "me * (me + 1) / 2, me, -1"),
 ];
 
 pub(super) fn text(chapters: &[Chapter]) -> String {
@@ -67,22 +80,16 @@ fn test(interface: &Interface<'_>) -> String {
             };
             (section(form), *operands, *after)
         }
-        None => {
-            let pattern = symbol.family.pattern.trim_end_matches("_nbi");
-            (
-                section(
-                    &pattern
-                        .replace("{ctx}", "")
-                        .replace("{T}_signal", "_signal")
-                        .replace("{T}_", "")
-                        .replace("{T}", ""),
-                ),
-                "",
-                0,
-            )
-        }
+        None => match REDUCTIONS.iter().find(|(name, ..)| generic == format!("shmem_{name}")) {
+            Some((_, source, result)) => (section("reduction"), *source, *result),
+            None => {
+                let pattern = symbol.family.pattern.trim_end_matches("_nbi").replace("{ctx}", "");
+                let name = pattern.replace("{T}_signal", "_signal").replace("{T}_", "").replace("{T}", "");
+                (section(&name), "", "")
+            }
+        },
     };
-    let mut text = text.replace("{operands}", operands).replace("{after}", &after.to_string());
+    let mut text = text.replace("{operands}", operands).replace("{after}", after);
     let count = |n: &str| if interface.wide { format!("{n}_c_size_t") } else { n.to_owned() };
     for n in ["2", "3", "4", "5"] {
         text = text.replace(&format!("{{{n}}}"), &count(n));

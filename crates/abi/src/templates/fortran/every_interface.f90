@@ -394,51 +394,11 @@ end
     call expect_{T}(1 + 4 * pe + [0, 2], pe, 1 + 6 * me + [0, 3], 1)
   end do
   call finish_{T}(routine)
-== shmem_and_reduce
+== reduction
   call begin_{T}
-  from_{T}(:2) = [not(ishft({=1}, me)), {=6}]
+  from_{T}(:2) = [{operands}]
   call expect({name}(SHMEM_TEAM_WORLD, into_{T}, from_{T}, {2}) == 0, routine)
-  call expect(all(into_{T}(:3) == [not(ishft({=1}, n_pes) - {=1}), {=6}, -{=1}]), routine)
-== shmem_or_reduce
-  call begin_{T}
-  from_{T}(:2) = [ishft({=1}, me), {=6}]
-  call expect({name}(SHMEM_TEAM_WORLD, into_{T}, from_{T}, {2}) == 0, routine)
-  call expect(all(into_{T}(:3) == [2**n_pes - 1, 6, -1]), routine)
-== shmem_xor_reduce
-  call begin_{T}
-  from_{T}(:2) = [ishft({=1}, me), {=6}]
-  call expect({name}(SHMEM_TEAM_WORLD, into_{T}, from_{T}, {2}) == 0, routine)
-  call expect(all(into_{T}(:3) == [2**n_pes - 1, 6 * mod(n_pes, 2), -1]), routine)
-== shmem_max_reduce
-  call begin_{T}
-  from_{T}(:2) = [me, -me]
-  call expect({name}(SHMEM_TEAM_WORLD, into_{T}, from_{T}, {2}) == 0, routine)
-  call expect(all(into_{T}(:3) == [n_pes - 1, 0, -1]), routine)
-== shmem_min_reduce
-  call begin_{T}
-  from_{T}(:2) = [me, -me]
-  call expect({name}(SHMEM_TEAM_WORLD, into_{T}, from_{T}, {2}) == 0, routine)
-  call expect(all(into_{T}(:3) == [0, 1 - n_pes, -1]), routine)
-== shmem_sum_reduce
-  call begin_{T}
-  from_{T}(:2) = [me, -2]
-  call expect({name}(SHMEM_TEAM_WORLD, into_{T}, from_{T}, {2}) == 0, routine)
-  call expect(all(into_{T}(:3) == [n_pes * (n_pes - 1) / 2, -2 * n_pes, -1]), routine)
-== shmem_prod_reduce
-  call begin_{T}
-  from_{T}(:2) = [merge(5, 1, me == 0), -1]
-  call expect({name}(SHMEM_TEAM_WORLD, into_{T}, from_{T}, {2}) == 0, routine)
-  call expect(all(into_{T}(:3) == [5, (-1)**n_pes, -1]), routine)
-== shmem_sum_inscan
-  call begin_{T}
-  from_{T}(:2) = [me + 1, 1]
-  call expect({name}(SHMEM_TEAM_WORLD, into_{T}, from_{T}, {2}) == 0, routine)
-  call expect(all(into_{T}(:3) == [(me + 1) * (me + 2) / 2, me + 1, -1]), routine)
-== shmem_sum_exscan
-  call begin_{T}
-  from_{T}(:2) = [me + 1, 1]
-  call expect({name}(SHMEM_TEAM_WORLD, into_{T}, from_{T}, {2}) == 0, routine)
-  call expect(all(into_{T}(:3) == [me * (me + 1) / 2, me, -1]), routine)
+  call expect(all(into_{T}(:3) == [{after}]), routine)
 == common
 subroutine begin_{T}
   integer :: i
