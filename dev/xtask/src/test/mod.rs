@@ -49,10 +49,8 @@ const SCRIPTS: &[(&str, &str, &[&str], usize)] = &[
 const FAST: &[&str] = &["book", "headers", "house", "programs", "standard"];
 
 /// What measures, and is not built by `--fast`.
-const MEASURING: [&str; 8] = [
-    "--exclude", "ferroshmem-benches", "--exclude", "pgas-microbench", "--exclude", "ferroshmem-interop", "--exclude",
-    "ferroshmem-nas-is",
-];
+const MEASURING: [&str; 6] =
+    ["--exclude", "ferroshmem-benches", "--exclude", "pgas-microbench", "--exclude", "ferroshmem-interop"];
 
 /// What is left out by `--fast` beside the scripts.
 const LONG: &[&str] = &["dependencies", "book"];
