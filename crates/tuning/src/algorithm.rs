@@ -2,44 +2,69 @@
 
 use std::fmt;
 
-/// How a collective proceeds. docs/collectives.md describes each.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub enum Algorithm {
-    /// Barrier: one counter of arrivals, one word of release.
-    Central,
-    /// Barrier: ⌈lg p⌉ rounds of flags, in each a partner twice as far away.
-    Dissemination,
-    /// Barrier: flags gathered up a tree and spread down it. Broadcast: down a binomial tree.
-    Tree,
-    /// Sources go through library memory, which saves one of two synchronisations.
-    Eager,
-    /// Reduce: one member reduces for all.
-    Flat,
-    /// Reduce: ⌈lg p⌉ exchanges of all elements.
-    RecursiveDoubling,
-    /// Reduce: as recursive doubling, in one direction round the members.
-    Bruck,
-    /// Reduce: halves are exchanged and reduced, then gathered.
-    Rabenseifner,
-    /// Each member works on its own slice of the elements, for all members.
-    Slices,
-    /// Each member reads what it needs from the others.
-    Pull,
-    /// Each member writes what it has to the others.
-    Push,
-    /// Within the sockets first, then between one member of each: for teams whose members are on several.
-    Sockets,
+/// Declares an enum whose variants have names.
+macro_rules! named {
+    ($(#[$of_type:meta])* enum $type:ident { $($(#[$of_variant:meta])* $variant:ident = $name:literal,)* }) => {
+        $(#[$of_type])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        #[repr(u8)]
+        pub enum $type {
+            $($(#[$of_variant])* $variant,)*
+        }
+
+        impl $type {
+            /// All of them, in the order of their numbers.
+            pub const ALL: [Self; [$($name),*].len()] = [$(Self::$variant),*];
+
+            /// Its name in environment variables, output and files.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)*
+                }
+            }
+        }
+    };
+}
+pub(super) use named;
+
+named! {
+    /// How a collective proceeds. docs/collectives.md describes each.
+    enum Algorithm {
+        /// Barrier: one counter of arrivals, one word of release.
+        Central = "central",
+        /// Barrier: ⌈lg p⌉ rounds of flags, in each a partner twice as far away.
+        Dissemination = "dissemination",
+        /// Barrier: flags gathered up a tree and spread down it. Broadcast: down a binomial tree.
+        Tree = "tree",
+        /// Sources go through library memory, which saves one of two synchronisations.
+        Eager = "eager",
+        /// Reduce: one member reduces for all.
+        Flat = "flat",
+        /// Reduce: ⌈lg p⌉ exchanges of all elements.
+        RecursiveDoubling = "rd",
+        /// Reduce: as recursive doubling, in one direction round the members.
+        Bruck = "bruck",
+        /// Reduce: halves are exchanged and reduced, then gathered.
+        Rabenseifner = "rsag",
+        /// Each member works on its own slice of the elements, for all members.
+        Slices = "slices",
+        /// Each member reads what it needs from the others.
+        Pull = "pull",
+        /// Each member writes what it has to the others.
+        Push = "push",
+        /// Within the sockets first, then between one member of each: for teams whose members are on several.
+        Sockets = "sockets",
+    }
 }
 
-/// How an algorithm accesses other members' memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub enum Form {
-    /// Loads and stores on the other members' memory.
-    Direct,
-    /// Puts into a member's own buffers and flags, as between nodes.
-    PutGet,
+named! {
+    /// How an algorithm accesses other members' memory.
+    enum Form {
+        /// Loads and stores on the other members' memory.
+        Direct = "ptr",
+        /// Puts into a member's own buffers and flags, as between nodes.
+        PutGet = "putget",
+    }
 }
 
 /// An algorithm in one of its forms.
@@ -52,53 +77,9 @@ pub struct Choice {
 }
 
 impl Algorithm {
-    /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 12] = [
-        Self::Central,
-        Self::Dissemination,
-        Self::Tree,
-        Self::Eager,
-        Self::Flat,
-        Self::RecursiveDoubling,
-        Self::Bruck,
-        Self::Rabenseifner,
-        Self::Slices,
-        Self::Pull,
-        Self::Push,
-        Self::Sockets,
-    ];
-
-    /// Its name in environment variables and files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Central => "central",
-            Self::Dissemination => "dissemination",
-            Self::Tree => "tree",
-            Self::Eager => "eager",
-            Self::Flat => "flat",
-            Self::RecursiveDoubling => "rd",
-            Self::Bruck => "bruck",
-            Self::Rabenseifner => "rsag",
-            Self::Slices => "slices",
-            Self::Pull => "pull",
-            Self::Push => "push",
-            Self::Sockets => "sockets",
-        }
-    }
-
     /// Whether it exists in both forms.
     pub const fn has_forms(self) -> bool {
         matches!(self, Self::Flat | Self::RecursiveDoubling | Self::Bruck | Self::Rabenseifner)
-    }
-}
-
-impl Form {
-    /// Its name in environment variables and files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Direct => "ptr",
-            Self::PutGet => "putget",
-        }
     }
 }
 

@@ -4,57 +4,31 @@ use super::EAGER;
 use super::algorithm::Algorithm::{
     Bruck, Central, Dissemination, Eager, Flat, Pull, Push, Rabenseifner, RecursiveDoubling, Slices, Sockets, Tree,
 };
-use super::algorithm::Choice;
+use super::algorithm::{Choice, named};
 
-/// A kind of collective: the routines that share algorithms and choice.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub enum Collective {
-    /// `barrier` and `sync`, and the synchronisations inside the others.
-    Barrier,
-    /// `*_reduce` and `*_to_all`.
-    Reduce,
-    /// `broadcast`.
-    Broadcast,
-    /// `collect`.
-    Collect,
-    /// `fcollect`.
-    Fcollect,
-    /// `alltoall`.
-    Alltoall,
-    /// `alltoalls`.
-    Alltoalls,
-    /// `sum_inscan` and `sum_exscan`.
-    Scan,
+named! {
+    /// A kind of collective: the routines that share algorithms and choice.
+    enum Collective {
+        /// `barrier` and `sync`, and the synchronisations inside the others.
+        Barrier = "barrier",
+        /// `*_reduce` and `*_to_all`.
+        Reduce = "reduce",
+        /// `broadcast`.
+        Broadcast = "broadcast",
+        /// `collect`.
+        Collect = "collect",
+        /// `fcollect`.
+        Fcollect = "fcollect",
+        /// `alltoall`.
+        Alltoall = "alltoall",
+        /// `alltoalls`.
+        Alltoalls = "alltoalls",
+        /// `sum_inscan` and `sum_exscan`.
+        Scan = "scan",
+    }
 }
 
 impl Collective {
-    /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 8] = [
-        Self::Barrier,
-        Self::Reduce,
-        Self::Broadcast,
-        Self::Collect,
-        Self::Fcollect,
-        Self::Alltoall,
-        Self::Alltoalls,
-        Self::Scan,
-    ];
-
-    /// Its name in output and files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Barrier => "barrier",
-            Self::Reduce => "reduce",
-            Self::Broadcast => "broadcast",
-            Self::Collect => "collect",
-            Self::Fcollect => "fcollect",
-            Self::Alltoall => "alltoall",
-            Self::Alltoalls => "alltoalls",
-            Self::Scan => "scan",
-        }
-    }
-
     /// The algorithms that it has, in their forms.
     // Else the library has the table of these lists, and their relocations, once for each call.
     #[inline(never)]
