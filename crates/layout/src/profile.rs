@@ -201,7 +201,7 @@ pub mod event {
 pub const WORD: usize = size_of::<u64>();
 
 /// What kind of routine a call is of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 #[allow(missing_docs, reason = "their names say what they are")]
 pub enum Kind {
@@ -225,6 +225,7 @@ pub enum Kind {
     Allocate,
     Free,
     Region,
+    #[default]
     Other,
 }
 

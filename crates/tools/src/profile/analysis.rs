@@ -38,7 +38,7 @@ pub struct PeTimes {
 }
 
 /// A call site with the sums of all PEs.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct SiteSum {
     /// The routine.
     pub name: String,
@@ -285,21 +285,7 @@ impl Collector<'_> {
                         name: site.name.clone(),
                         kind: site.kind,
                         position: symbols.position(site.object.as_ref(), site.place),
-                        calls: 0,
-                        is_partial: false,
-                        untimed: 0,
-                        ns: 0,
-                        waiting: 0,
-                        bytes: 0,
-                        longest: 0,
-                        largest: 0,
-                        internode: (0, 0),
-                        pes: BTreeSet::new(),
-                        last: BTreeMap::new(),
-                        caused: BTreeMap::new(),
-                        aligned: 0,
-                        computed: BTreeMap::new(),
-                        targets: BTreeMap::new(),
+                        ..SiteSum::default()
                     });
                     sites.len() - 1
                 });
