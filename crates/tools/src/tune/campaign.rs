@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use clap::ValueEnum;
 use ferroshmem_config::{
     self as config, self, NON_TEMPORAL_THRESHOLD, OFFLOAD_THRESHOLD, SHARE_THRESHOLD, TUNING_FILE, WORKERS,
 };
@@ -181,7 +182,8 @@ impl Campaign {
     }
 
     fn arguments(&self, task: Task, time: Duration) -> Vec<String> {
-        let mut arguments = vec![format!("--measure={}", task.name())];
+        let task = task.to_possible_value().expect("no task is hidden");
+        let mut arguments = vec![format!("--measure={}", task.get_name())];
         arguments.push(format!("--time={}", time.as_secs_f64()));
         if self.depth == Depth::Quick {
             arguments.push("--quick".to_owned());

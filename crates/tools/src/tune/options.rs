@@ -57,7 +57,7 @@ pub(super) struct TuneOptions {
     pub prediction: PredictionArgs,
 
     /// What the PEs of a measuring job are started for
-    #[arg(long, hide = true, value_parser = Task::named)]
+    #[arg(long, hide = true)]
     pub measure: Option<Task>,
 }
 
@@ -121,25 +121,6 @@ impl PredictionArgs {
             // Jobs that are predicted have one socket.
             ..parameters
         }
-    }
-}
-
-impl Task {
-    /// Its name in `--measure`.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Parameters => "parameters",
-            Self::Distances => "distances",
-            Self::Collectives => "collectives",
-            Self::Copies => "copies",
-        }
-    }
-
-    fn named(text: &str) -> Result<Self, String> {
-        [Self::Parameters, Self::Distances, Self::Collectives, Self::Copies]
-            .into_iter()
-            .find(|t| t.name() == text)
-            .ok_or_else(|| "no such task".to_owned())
     }
 }
 

@@ -11,6 +11,7 @@ mod trial;
 use std::io::{self, Write};
 use std::time::Duration;
 
+use clap::ValueEnum;
 use ferroshmem_api::setup;
 
 use super::schedule::Depth;
@@ -21,7 +22,7 @@ pub(super) use finding::{CopyPoint, Finding, Pair, Point};
 const NAME: &str = "oshtune";
 
 /// What a measuring job finds out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Task {
     /// Parameters of the cost model that need a core for each PE.
     Parameters,
