@@ -198,43 +198,35 @@ pub fn look_up_port(name: &str, service: &[u8], limit: Option<Duration>) -> Resu
     Ok(found.map(|port| port.to_string()))
 }
 
-/// Connects a team with the next that connects to a port, which the root has opened, collectively: 0, or -1 on all
-/// members, of which the root says why. `independent`: the end of one job is not the other's.
-///
-/// # Safety
-/// On the root, `port` is a string; `group` can be written.
-pub unsafe fn accept(
-    name: &'static str,
-    team: usize,
-    root: c_int,
-    port: *const c_char,
-    independent: bool,
-    group: *mut usize,
-) -> c_int {
-    // SAFETY: as the caller promises; called on the root alone.
-    let text = || unsafe { text_of(name, port) };
-    let made = accept_at(name, team, root, independent, text);
-    // SAFETY: the caller promises that `group` is writable.
-    unsafe { return_group(name, made, group) }
+macro_rules! at_port {
+    ($($(#[$doc:meta])* $name:ident by $connected:ident;)*) => {$(
+        $(#[$doc])*
+        ///
+        /// # Safety
+        /// On the root, `port` is a string; `group` can be written.
+        pub unsafe fn $name(
+            name: &'static str,
+            team: usize,
+            root: c_int,
+            port: *const c_char,
+            independent: bool,
+            group: *mut usize,
+        ) -> c_int {
+            // SAFETY: as the caller promises; called on the root alone.
+            let text = || unsafe { text_of(name, port) };
+            let made = $connected(name, team, root, independent, text);
+            // SAFETY: the caller promises that `group` is writable.
+            unsafe { return_group(name, made, group) }
+        }
+    )*};
 }
 
-/// Connects a team with one that accepts at a port, collectively: as [`accept`].
-///
-/// # Safety
-/// As of [`accept`].
-pub unsafe fn connect(
-    name: &'static str,
-    team: usize,
-    root: c_int,
-    port: *const c_char,
-    independent: bool,
-    group: *mut usize,
-) -> c_int {
-    // SAFETY: as the caller promises; called on the root alone.
-    let text = || unsafe { text_of(name, port) };
-    let made = connect_to(name, team, root, independent, text);
-    // SAFETY: the caller promises that `group` is writable.
-    unsafe { return_group(name, made, group) }
+at_port! {
+    /// Connects a team with the next that connects to a port, which the root has opened, collectively: 0, or -1 on all
+    /// members, of which the root says why. `independent`: the end of one job is not the other's.
+    accept by accept_at;
+    /// Connects a team with one that accepts at a port, collectively: as [`accept`].
+    connect by connect_to;
 }
 
 /// Connects a team with the next that connects to a port, whose text counts on the root, collectively; the group.
