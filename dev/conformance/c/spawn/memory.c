@@ -1,91 +1,11 @@
 /* Parents and children of one program: every kind of operation on PEs of the other group, and collectives of both.
  * The first argument is the number of children. With MEET two jobs that connect: the first argument says whether this
  * one accepts or connects, the second names a file for the text of the port. */
-#include "port.h"
+#include "operations.h"
 
-enum { PES = 64, LONG = 1 << 16 };
+enum { LONGEST = 1 << 16 };
 
-static long cells[PES], counter, swapped, word;
-static int stepped[2 * PES], blocks[4 * PES];
-static double numbers[PES];
-static uint64_t signals[2];
-static long from[LONG], to[LONG];
-
-/* Each PE of the other group gets what this one puts, at the place of this one's number. */
-static void put_and_get(shmemx_group_t group, int me, int n, long *heap)
-{
-    shmem_team_t all = shmemx_group_team(group);
-    for (int i = 0; i < n; i++) {
-        int pe = shmemx_group_pe(group, i);
-        long value = 1000 + me;
-        int two[2] = {me, -me};
-        double number = me / 2.0;
-        shmem_long_p(&cells[me], value, pe);
-        shmem_double_put(&numbers[me], &number, 1, pe);
-        shmem_int_iput(&stepped[me], two, PES, 1, 2, pe);
-        shmem_int_put_nbi(&blocks[2 * me], two, 2, pe);
-        shmem_putmem_nbi(&heap[me], &value, sizeof value, pe);
-        shmem_fence();
-        CHECK(shmem_pe_accessible(pe) == 1, "PE %d", pe);
-        CHECK(shmem_addr_accessible(&counter, pe) == 1);
-    }
-    shmem_quiet();
-    shmem_team_sync(all);
-    int total = shmem_team_n_pes(all);
-    for (int i = 0; i < total; i++) {
-        if (shmem_team_translate_pe(all, i, SHMEM_TEAM_WORLD) >= 0)
-            continue;
-        CHECK(cells[i] == 1000 + i && heap[i] == 1000 + i, "%ld, %ld", cells[i], heap[i]);
-        CHECK(numbers[i] == i / 2.0, "%g", numbers[i]);
-        CHECK(stepped[i] == i && stepped[PES + i] == -i, "%d, %d", stepped[i], stepped[PES + i]);
-        CHECK(blocks[2 * i] == i && blocks[2 * i + 1] == -i, "%d", blocks[2 * i]);
-    }
-    shmem_team_sync(all);
-    word = 10 * me;
-    heap[PES] = 20 * me;
-    shmem_team_sync(all);
-    for (int i = 0; i < n; i++) {
-        int pe = shmemx_group_pe(group, i);
-        int member = shmem_team_translate_pe(all, 0, all);
-        CHECK(member == 0);
-        long there = shmem_long_g(&word, pe), got[2];
-        CHECK(there % 10 == 0 && there / 10 != me, "%ld", there);
-        shmem_getmem(&got[0], &heap[PES], sizeof(long), pe);
-        shmem_long_iget(&got[1], &word, 1, 1, 1, pe);
-        CHECK(got[0] == 2 * there && got[1] == there, "%ld %ld", got[0], got[1]);
-        long *direct = shmem_ptr(&word, pe);
-        CHECK(direct != NULL && *direct == there);
-        direct = shmem_ptr(&heap[PES], pe);
-        CHECK(direct != NULL && *direct == 2 * there);
-    }
-    shmem_team_sync(all);
-}
-
-static void update(shmemx_group_t group, int me, int n)
-{
-    shmem_team_t all = shmemx_group_team(group);
-    for (int i = 0; i < n; i++) {
-        int pe = shmemx_group_pe(group, i);
-        for (int k = 0; k < 1000; k++)
-            shmem_long_atomic_inc(&counter, pe);
-        shmem_long_atomic_fetch_add(&counter, 5, pe);
-        for (long seen = 0; (seen = shmem_long_atomic_fetch(&swapped, pe)),
-                  shmem_long_atomic_compare_swap(&swapped, seen, seen + 1, pe) != seen;)
-            ;
-        shmem_long_put_signal(&word, &from[0], 1, &signals[0], 1, SHMEM_SIGNAL_ADD, pe);
-    }
-    shmem_signal_wait_until(&signals[0], SHMEM_CMP_EQ, n);
-    shmem_team_sync(all);
-    CHECK(counter == 1005L * n && swapped == n, "%ld, %ld", counter, swapped);
-    /* A wait for a plain store of the other group, which comes late. */
-    if (me == 0)
-        usleep(20000);
-    if (me == 0)
-        for (int i = 0; i < n; i++)
-            shmem_long_p(&word, 77, shmemx_group_pe(group, i));
-    if (shmem_team_translate_pe(all, 0, SHMEM_TEAM_WORLD) < 0)
-        shmem_long_wait_until(&word, SHMEM_CMP_EQ, 77);
-}
+static long from[LONGEST], to[LONGEST];
 
 static void collect(shmemx_group_t group, int me)
 {
@@ -105,7 +25,7 @@ static void collect(shmemx_group_t group, int me)
             CHECK(to[0] == root && to[count - 1] == root + count - 1, "%ld", to[0]);
             shmem_team_sync(all);
         }
-        if (count * n <= LONG) {
+        if (count * n <= LONGEST) {
             for (int i = 0; i < count * n; i++)
                 from[i] = me + i;
             CHECK(shmem_long_fcollect(all, to, from, count) == 0);
@@ -178,6 +98,7 @@ int main(int argc, char **argv)
 {
     shmemx_group_t group;
     shmem_init();
+    host = this_host();
     int is_child = group_of(argc, argv, &group);
     long *heap = shmem_calloc(2 * PES, sizeof(long));
     shmem_team_t all = shmemx_group_team(group);
@@ -190,8 +111,10 @@ int main(int argc, char **argv)
     /* What one group allocates, the other may not have yet. */
     shmem_team_sync(all);
 
-    put_and_get(group, me, others, heap);
-    update(group, me, others);
+    there.cells = cells, there.counter = &counter, there.swapped = &swapped, there.word = &word, there.big = big;
+    there.stepped = stepped, there.blocks = blocks, there.halves = halves, there.signals = signals, there.host = &host;
+    put_and_get(group, me, is_child ? 0 : shmem_n_pes(), others, heap);
+    update(group, me, is_child ? 0 : shmem_n_pes(), others);
     collect(group, me);
     /* The own world goes on as ever. */
     shmem_barrier_all();
