@@ -31,8 +31,8 @@ impl State {
         self.health.as_ref().is_some_and(Health::has_failed)
     }
 
-    /// Whether all members have ended the stream, or one has failed, and this one has pulled all that was
-    /// pushed to it and brought all that it had to bring.
+    /// Whether all members have ended the stream, and this one has pulled all that was pushed to it and brought all
+    /// that it had to bring. If one has failed, whether it has pulled what is there: others may take nothing any more.
     pub fn is_done(&mut self, node: &Node) -> bool {
         if self.is_done {
             return true;
@@ -42,8 +42,8 @@ impl State {
         let locals = self.local_pes.len() as u64;
         let closed = self.local_pes[0].head.closed.0.load(Ordering::Acquire);
         // What is in rings once all are closed is all that will be.
-        let is_over = closed >= locals * self.uses || self.has_failed();
-        self.is_done = is_over && !self.find() && self.outgoing.iter().all(OutgoingLink::is_done);
+        let is_over = closed >= locals * self.uses && self.outgoing.iter().all(OutgoingLink::is_done);
+        self.is_done = (is_over || self.has_failed()) && !self.find();
         if self.is_done && self.spans_nodes() {
             progress::STREAMS.fetch_sub(1, Ordering::Relaxed);
         }

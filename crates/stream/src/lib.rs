@@ -151,12 +151,12 @@ impl Stream {
         while self.wait(node, name) {
             self.enter(node, name).pass_all();
         }
-        // Nothing is under way that the next use of the memory would find.
+        // Nothing is under way that the next use of the memory would find. After a failure there is none.
         let reason = WaitReason::at(WaitKind::Stream, name, self.handle);
         node.transport.wait(&reason, signals::UNNOTIFIED, || {
             let mut state = self.enter(node, name);
             state.progress(node);
-            state.outgoing.iter_mut().all(OutgoingLink::is_idle).then_some(())
+            (state.has_failed() || state.outgoing.iter_mut().all(OutgoingLink::is_idle)).then_some(())
         });
     }
 }

@@ -120,7 +120,7 @@ fn main() {
 }
 
 /// What a short run has by another launcher than `oshrun`.
-const SHORT: [&str; 8] = ["barrier", "reduce", "split", "agree", "shrink", "messages", "variable", "locks"];
+const SHORT: [&str; 9] = ["barrier", "reduce", "split", "agree", "shrink", "messages", "streams", "variable", "locks"];
 
 fn on_one_host(launcher: Launcher, pes: usize) -> Launch {
     Launch { launcher, place: Placement { pes, hosts: 1, distribution: Distribution::Block } }

@@ -315,6 +315,9 @@ int main(int argc, char **argv)
     CHECK(shmem_team_sync(left) == 0);
     for (int i = 2; i < argc; i++)
         CHECK(shmem_ptr(&counter, atoi(argv[i])) == NULL || shmem_long_g(&counter, atoi(argv[i])) == here);
+    /* Those that are lost take nothing of it any more. */
+    if (run == streams || run == stream_end)
+        shmemx_stream_destroy(stream);
     /* Once more, of a team that has not failed. */
     shmem_team_t again;
     REQUIRE(shmemx_team_shrink(left, &again) == 0);
