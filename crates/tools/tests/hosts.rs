@@ -184,7 +184,7 @@ fn slurm_inside_an_allocation() {
 fn resilient_jobs_need_a_launcher_that_goes_on() {
     let slurm = Machine::with(&["srun"]);
     let line = called(&mut slurm.oshrun_in_slurm("--resilient a"));
-    assert_eq!(line, "srun [--mpi=pmi2] [--ntasks=8] [--kill-on-bad-exit=0] [--input=0] [a]");
+    assert_eq!(line, "srun [--mpi=pmi2] [--ntasks=8] [--kill-on-bad-exit=0] [--no-kill] [--input=0] [a]");
     let neither = refused(slurm.oshrun_in_slurm("--resilient a").env("SRUN_OFFERS", "\tpmix\n"));
     assert!(neither.contains("srun does not offer PMI-2"), "{neither}");
     let open_mpi = called(&mut Machine::with(&["mpirun"]).oshrun("--hosts a:2 --resilient a"));

@@ -33,6 +33,9 @@ pub(super) fn command(
     line.push(format!("--ntasks={}", section.n_pes).into());
     // As oshrun does on one host: a PE that ends badly ends the job, PE 0 has the input.
     line.push(format!("--kill-on-bad-exit={}", u8::from(!launch.resilient)).into());
+    if launch.resilient {
+        line.push("--no-kill".into());
+    }
     line.push(format!("--input={}", options.streams.stdin).into());
     if let Some(cores) = options.placement.cores {
         line.push(format!("--cpus-per-task={cores}").into());
