@@ -29,7 +29,7 @@ pub(crate) struct EventCount {
 
 impl EventCount {
     /// Descriptors that the progress thread blocks on at most: of the first endpoint and of all others.
-    pub(crate) const MOST_READY: usize = 17;
+    pub(crate) const MOST_READY: usize = 18;
 
     pub(crate) fn new() -> Result<EventCount, Error> {
         let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;

@@ -14,6 +14,9 @@ use crate::encoding::ContextBatches;
 /// still completes.
 pub struct Context(NonNull<ContextCounters>);
 
+/// The number of the last endpoint.
+pub(crate) const LAST: usize = u32::MAX as usize - 1;
+
 /// How short puts of a context travel.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Aggregation {
@@ -109,6 +112,14 @@ impl Context {
     pub fn use_own_endpoint(&self, number: usize) {
         let to = &self.counters().endpoint;
         to.store((number as u32).wrapping_add(1).max(1), Relaxed);
+    }
+
+    /// The same by an endpoint that no number gives, and that is there whatever [`Config::endpoints`] is: so short
+    /// operations do not wait behind long ones of other contexts.
+    ///
+    /// [`Config::endpoints`]: crate::Config::endpoints
+    pub fn use_last_endpoint(&self) {
+        self.use_own_endpoint(LAST);
     }
 
     pub(crate) fn counters(&self) -> &ContextCounters {

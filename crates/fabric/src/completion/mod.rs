@@ -11,7 +11,7 @@ mod ticks;
 mod tracked;
 
 pub use context::Context;
-pub(crate) use context::{Aggregation, ContextCounters, PeerCounters};
+pub(crate) use context::{Aggregation, ContextCounters, LAST, PeerCounters};
 pub(crate) use request::{CompletionCounter, CopyOut, INLINE, Pending, WorkRequest, WorkRequests};
 pub(crate) use retry::Retry;
 pub(crate) use shared::Shared;

@@ -1,6 +1,7 @@
 //! Puts.
 
 use super::Fabric;
+use crate::am::Flush;
 use crate::completion::{Aggregation, CompletionCounter, ContextCounters, Pending};
 use crate::encoding::request::{Short, is_within_reach};
 use crate::issue::{Direction, Issuer, SmallWrite, WriteCoalescer};
@@ -178,7 +179,12 @@ impl Fabric {
         let counter = CompletionCounter::context(context, self.rma.peer_counters(context, to.pe), true);
         let issuer = self.rma.issuer(context);
         // SAFETY: the caller promises that the source is readable for `len` bytes.
-        unsafe { issuer.try_write(to.pe, counter, iov, from, len) }
+        let is_issued = unsafe { issuer.try_write(to.pe, counter, iov, from, len) };
+        if !is_issued && !issuer.completions.is_first() {
+            // Nobody else has it connect while nothing is under way there.
+            issuer.completions.poll_uncounted(Flush::All);
+        }
+        is_issued
     }
 
     /// Writes `len` bytes. The source stays as it is until quiet, after which they may still be on

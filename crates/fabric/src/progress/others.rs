@@ -5,6 +5,7 @@ use std::os::fd::BorrowedFd;
 use std::sync::OnceLock;
 
 use crate::am::Flush;
+use crate::completion::LAST;
 use crate::endpoint::Endpoint;
 use crate::event_count::EventCount;
 use crate::issue::Issuer;
@@ -23,12 +24,12 @@ pub(super) struct PollCounts {
 impl ContextEndpoints {
     const MOST: usize = EventCount::MOST_READY - 1;
 
-    /// As many as are asked for, where the provider is known to gain by them and local memory needs no registration,
-    /// which would be for one domain.
+    /// As many as are asked for, and a last one, where the provider is known to gain by them and local memory needs no
+    /// registration, which would be for one domain.
     pub(super) fn new(first: &Issuer, endpoints: usize) -> ContextEndpoints {
         let endpoint = &first.completions.endpoint;
         let n = match endpoint.is_by_tcp() && !endpoint.registers {
-            true => endpoints.min(ContextEndpoints::MOST),
+            true => endpoints.min(ContextEndpoints::MOST - 1) + 1,
             false => 0,
         };
         ContextEndpoints((0..n).map(|_| OnceLock::new()).collect())
@@ -50,7 +51,8 @@ impl ContextEndpoints {
     }
 
     fn place(&self, number: usize) -> Option<&OnceLock<Option<Issuer>>> {
-        self.0.get(number.checked_rem(self.0.len())?)
+        let last = self.0.len().checked_sub(1)?;
+        self.0.get(if number == LAST { last } else { number.checked_rem(last)? })
     }
 
     pub(super) fn opened(&self) -> impl Iterator<Item = &Issuer> {

@@ -115,9 +115,13 @@ fn break_connection(fd: i32) {
 
 /// PE 1 dies; puts to it that may not wait are refused or dropped, and are no sign of life; those to others arrive.
 fn puts_that_never_wait(job: &Job) {
+    let last = Context::default();
+    last.use_last_endpoint();
     let try_to_put = |pe, value: u64| {
-        // SAFETY: a word, within the heap.
-        unsafe { job.fabric.try_put(&job.context, job.at(pe, 64), (&raw const value).cast(), 8) }
+        let from = (&raw const value).cast();
+        // SAFETY: words, within the heap.
+        let put = |context, at| unsafe { job.fabric.try_put(context, job.at(pe, at), from, 8) };
+        put(&job.context, 64) & put(&last, 128)
     };
     job.fabric.tolerate_failures();
     (0..job.n).for_each(|pe| job.put_word(&job.context, job.at(pe, 0), 1));
@@ -143,9 +147,10 @@ fn puts_that_never_wait(job: &Job) {
         job.fabric.lose(1);
         assert!(try_to_put(1, 7));
         job.fabric.quiet(&job.context);
+        job.fabric.quiet(&last);
     } else {
         job.fabric.lose(1);
-        job.fabric.wait(|| job.word(64).load(Acquire) == 1000);
+        job.fabric.wait(|| [64, 128].iter().all(|at| job.word(*at).load(Acquire) == 1000));
     }
 }
 
