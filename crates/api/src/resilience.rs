@@ -10,7 +10,7 @@ use ferroshmem_core::failure::fatal::warn;
 use ferroshmem_core::group::Group;
 use ferroshmem_core::hooks;
 use ferroshmem_core::team::{Team, health, out_of_range};
-use ferroshmem_layout::MAX_RESILIENT_PES;
+use ferroshmem_layout::{MAX_RESILIENT_NODES, MAX_RESILIENT_PES};
 use ferroshmem_runtime::failure::{lost_pes, node_watch};
 use ferroshmem_runtime::{self as runtime, Runtime};
 
@@ -31,12 +31,15 @@ pub fn resilient(name: &'static str) -> c_int {
     }
     // Locks that are inlined whatever happens have no owner.
     let is_native = hooks::get().is_some_and(|hooks| (hooks.native_required)());
-    let is_too_large = job.placement.spans_nodes() && job.n_pes() > MAX_RESILIENT_PES;
+    let (pes, nodes) = (job.n_pes(), job.placement.nodes());
+    let is_too_large = nodes > 1 && (pes > MAX_RESILIENT_PES || nodes > MAX_RESILIENT_NODES);
     if is_native || is_too_large || !is_watched(name, rt) {
         if rt.node.me == 0 {
             let why = match (is_native, is_too_large) {
                 (true, _) => "compile the program without -DSHMEM_NATIVE_ONLY".to_owned(),
-                (_, true) => format!("on several nodes, such jobs have {MAX_RESILIENT_PES} PEs at most"),
+                (_, true) => format!(
+                    "on several nodes, such jobs have {MAX_RESILIENT_PES} PEs and {MAX_RESILIENT_NODES} nodes at most"
+                ),
                 _ => "start it by oshrun, or another launcher that goes on".to_owned(),
             };
             warn(name, &format!("a PE that fails ends this job: {why}"));
@@ -47,6 +50,9 @@ pub fn resilient(name: &'static str) -> c_int {
         internode.fabric().tolerate_failures();
     }
     rt.become_resilient(failures.count());
+    if let Some(detector) = rt.failure_detector {
+        detector.begin_lease();
+    }
     // All look for failures before the first may happen that does not end the job.
     agree(name, world.handle(), &mut 1);
     failures.resilient.store(1, Ordering::Release);

@@ -174,9 +174,9 @@ impl Fabric {
     }
 
     /// From now on, an operation that fails makes its PE a suspect: operations to it wait for its [loss](Self::lose),
-    /// those to other PEs go on. If it is not lost within [`Config::peer_timeout`], [`Events::peer_failed`] follows. A
-    /// failure of which libfabric does not say the PE is explained by the loss of any PE within that time, before or
-    /// after.
+    /// those to other PEs go on. If it is not lost within 5/3 of [`Config::peer_timeout`], [`Events::peer_failed`]
+    /// follows. A failure of which libfabric does not say the PE is explained by the loss of any PE within that time,
+    /// before or after.
     pub fn tolerate_failures(&self) {
         self.shared().losses.tolerate();
     }

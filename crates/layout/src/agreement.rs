@@ -8,6 +8,9 @@ use crate::Failures;
 /// Most PEs of a resilient job of several nodes: their numbers have 14 bits in these words.
 pub const MAX_RESILIENT_PES: usize = 1 << COUNT_BITS;
 
+/// Most nodes of one: each has a word for each other.
+pub const MAX_RESILIENT_NODES: usize = 1024;
+
 /// What a member shows the others of a team's agreements. Others may read the words at different times, so each has the
 /// number of its agreement.
 #[repr(C)]

@@ -41,7 +41,9 @@ pub mod profile;
 mod team_slot;
 mod wait_record;
 
-pub use agreement::{AgreementNumber, AgreementRecord, AgreementWords, Decision, Known, MAX_RESILIENT_PES, Proposal};
+pub use agreement::{
+    AgreementNumber, AgreementRecord, AgreementWords, Decision, Known, MAX_RESILIENT_NODES, MAX_RESILIENT_PES, Proposal,
+};
 pub use calls::{CallLines, Finished};
 pub use checked::{CheckedCall, CheckedLibrary, Text};
 pub use counters::{Count, Counter, Counters};
@@ -67,7 +69,7 @@ pub use wait_record::{SIGNED, WaitKind, WaitRecord, name_from_words, name_to_wor
 pub const MAGIC: u64 = 0x6665_7272_6f73_6801;
 
 /// Changes whenever a type in this module does.
-pub const VERSION: u32 = 28;
+pub const VERSION: u32 = 29;
 
 /// Most PEs of one node: `MAX_PES` windows of 4 GiB still fit the address space twice.
 pub const MAX_PES: usize = 4096;

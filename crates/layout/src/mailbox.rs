@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 
 use ferroshmem_fabric::TaggedMessage;
 
-use crate::agreement::{AgreementWords, MAX_RESILIENT_PES};
+use crate::agreement::{AgreementWords, MAX_RESILIENT_NODES, MAX_RESILIENT_PES};
 use crate::pe_block::TeamIds;
 use crate::team_slot::FLAGS;
 use crate::{MAX_PES, MAX_TEAMS};
@@ -59,8 +59,12 @@ pub struct StatusArea {
     pub stall: AtomicU64,
     /// Team ids in use on this PE, if the job has several nodes.
     pub team_ids: TeamIds,
+    /// In a resilient job, of the first PE of the node: until when the node may go on, in milliseconds; 0: for ever.
+    pub lease: AtomicU64,
     /// In a resilient job: a [`Fate`] for each PE of another node, by its number.
     pub fates: [AtomicU8; MAX_RESILIENT_PES],
+    /// In a resilient job: what the leader of each node has last said to this PE, if that leads its node.
+    pub ballots: [AtomicU64; MAX_RESILIENT_NODES],
 }
 
 /// What has become of a PE, as a PE of its node says to those of other nodes in a resilient job.
@@ -107,7 +111,7 @@ pub struct MailboxPage {
 }
 
 const _: () = {
-    assert!(size_of::<StatusArea>() == 4096 + MAX_RESILIENT_PES);
+    assert!(size_of::<StatusArea>() == 4096 + MAX_RESILIENT_PES + 8 * MAX_RESILIENT_NODES);
     assert!(size_of::<TeamMailbox>() == 8192);
     assert!(size_of::<TaggedLine>() == 64);
 };

@@ -10,9 +10,12 @@
 //! all have the proposer's own, it decides; the others copy that, too.
 //!
 //! All decide the same. Let *a* be the first to decide by its own proposal, and *b* a later proposer. Only PEs that
-//! have ended are known to have failed, so *b* began to read after *a* had ended. Each member that lived when *a*
-//! decided had copied its proposal, so *b* found that in every record, or one of a proposer between them, which is the
-//! same by this argument. A member may copy a proposal of *a* after *b* has read its record; then *a* has not decided.
+//! have ended are known to have failed, so *b* began to read after *a* had ended. (PEs of a node that is cut off end
+//! before others know them to have failed. If all of them were stopped, they end as soon as they go on; what one of
+//! them still decides then, it does by records that it read before, or that have not changed since.) Each member that
+//! lived when *a* decided had copied its proposal, so *b* found that in every record, or one of a proposer between
+//! them, which is the same by this argument. A member may copy a proposal of *a* after *b* has read its record; then
+//! *a* has not decided.
 //!
 //! A member that has decided may enter the next agreement, which needs the value of each that lives. So no other member
 //! is two agreements behind, and a record has the decision before, too. Once no PE fails any more, all members come to

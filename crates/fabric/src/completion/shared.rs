@@ -1,6 +1,7 @@
 //! What all parts of an open fabric use.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use ferroshmem_platform::{Backoff, Limits, Step};
 
@@ -83,7 +84,7 @@ impl Shared {
             };
             peer.queue.close();
         }
-        let Config { peer_timeout: time, tick, .. } = self.config;
+        let (time, tick) = (self.explained_within(), self.config.tick);
         let ticks = time.as_millis() as u64 / (tick.as_millis() as u64).max(1) / 2;
         let mut all = lock(&self.losses.all);
         if pe.is_some_and(|pe| self.is_lost(pe)) {
@@ -103,12 +104,18 @@ impl Shared {
         true
     }
 
+    /// Time within which the loss of a PE explains a failure: that of a host takes longer than to notice that it is
+    /// silent.
+    fn explained_within(&self) -> Duration {
+        self.config.peer_timeout * 5 / 3
+    }
+
     /// Reports a suspect that was not lost in time. Once for each tick.
     fn report_suspects(&self) {
         if !self.losses.are_tolerated() {
             return;
         }
-        let late = lock(&self.losses.all).tick(self.config.peer_timeout);
+        let late = lock(&self.losses.all).tick(self.explained_within());
         if let Some(Suspicion { pe, reason, .. }) = late {
             self.end_over(pe, &reason);
         }

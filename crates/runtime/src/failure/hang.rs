@@ -85,8 +85,8 @@ impl NodeHangWatch {
         (job.index == 0).then(|| Self { job, settings, state: Mutex::new(state) })
     }
 
-    /// Looks, if that is due: what to send to the next node. `before`: what the node before has sent.
-    pub(super) fn look(&self, now: Instant, before: u64) -> Option<u64> {
+    /// Looks, if that is due: what to send to the next node of so many. `before`: what the node before has sent.
+    pub(super) fn look(&self, now: Instant, before: u64, nodes: usize) -> Option<u64> {
         let mut state = self.state.lock().unwrap_or_else(|e| e.into_inner());
         if now.saturating_duration_since(state.looked) < PERIOD {
             return None;
@@ -101,7 +101,7 @@ impl NodeHangWatch {
             state.is_hinted = false;
         }
         let own = Stall { nodes: 1, longest_wait: self.longest_wait(), seconds: (now - state.since).as_secs() as u32 };
-        let nodes = self.job.placement.nodes() as u16;
+        let nodes = nodes as u16;
         let before = Stall::from_word(before);
         // All of the ring but this node, or more: then what comes twice is in it, too.
         let all = match nodes {
@@ -203,7 +203,7 @@ pub(crate) fn watch_alone(watch: NodeHangWatch) {
     let work = move || {
         loop {
             thread::sleep(PERIOD);
-            watch.look(Instant::now(), 0);
+            watch.look(Instant::now(), 0, 1);
         }
     };
     // Without a thread nothing is said of a hang.

@@ -3,7 +3,8 @@
 //! PEs of a node find each other's end ([`super::node_watch`]) and record it in the node's list. The first PE of the
 //! node that is left tells the PEs of all other nodes, each by a byte of its own, which those add to the lists of their
 //! nodes. Where it fails before it has told all, the next one begins anew with all failures of the node. So all PEs
-//! learn of a failure as long as a PE of its node lives.
+//! learn of a failure as long as a PE of its node lives; of those of other nodes, by the node with the quorum
+//! ([`super::membership`]).
 
 use std::mem::offset_of;
 use std::sync::Mutex;
@@ -30,6 +31,8 @@ struct Progress {
     told: Vec<usize>,
     /// All PEs have been told so many.
     told_to_all: usize,
+    /// What [`super::membership::Membership::tells_of`] was then.
+    tells_of: usize,
 }
 
 /// Whether a PE has failed, and no other process has its number, as this PE knows.
@@ -53,22 +56,27 @@ pub(super) fn leader(job: &Attachment, node: usize) -> Option<usize> {
     (first..job.n_pes()).find(|pe| is_of_node(pe) && !is_lost(job, *pe))
 }
 
+/// The job goes on without a PE; whether this is the first to record it.
+pub(super) fn record(job: &Attachment, pe: usize) -> bool {
+    let recorded = job.control.failures().record_once(pe);
+    recorded.unwrap_or_else(|| fatal("shmemx_resilient", "more PEs have failed than a job can lose"))
+}
+
 /// Where a PE is told what has become of another.
 fn fate_at(of: usize) -> usize {
     mailboxes::STATUS + offset_of!(StatusArea, fates) + of
 }
 
 impl LostPes {
-    /// Learns what other PEs have told, and tells what this node has found. Does not wait.
-    pub(super) fn tick(&self, job: &Attachment, internode: &Internode, context: &Context) {
+    /// Learns what other PEs have told, and tells what this node has found, and of nodes that are lost, if it tells of
+    /// any ([`super::membership::Membership::tells_of`]). Does not wait.
+    pub(super) fn tick(&self, job: &Attachment, internode: &Internode, context: &Context, tells_of: usize) {
         let failures = job.control.failures();
         let fates = &internode.mailboxes.status(job.index).fates;
         for (pe, fate) in fates.iter().enumerate().take(job.n_pes()) {
             if fate.load(Ordering::Relaxed) == Fate::Failed as u8 {
                 fate.store(0, Ordering::Relaxed);
-                if failures.record_once(pe).is_none() {
-                    fatal("shmemx_resilient", "more PEs have failed than a job can lose");
-                }
+                record(job, pe);
             }
         }
         let Ok(mut progress) = self.0.try_lock() else {
@@ -79,6 +87,10 @@ impl LostPes {
             internode.fabric().lose(pe);
         }
         progress.known = count;
+        if progress.tells_of != tells_of {
+            // Who has told of those before may not have told all.
+            *progress = Progress { known: count, tells_of, ..Progress::default() };
+        }
         let node = job.placement.of(job.pe).node as usize;
         if progress.told_to_all < count && leader(job, node) == Some(job.pe) {
             progress.tell(job, internode, context);
@@ -93,14 +105,18 @@ impl Progress {
         let failures = job.control.failures();
         self.told.resize(job.n_pes(), 0);
         let is_local = |pe| job.placement.local_index(pe).is_some();
+        let has_leader = |pe| leader(job, job.placement.of(pe).node as usize).is_some();
+        let all: Vec<usize> = failures.between(0, self.known).collect();
+        let is_told: Vec<bool> =
+            all.iter().map(|lost| is_local(*lost) || self.tells_of > 0 && !has_leader(*lost)).collect();
         for (pe, told) in self.told.iter_mut().enumerate().filter(|(pe, _)| !is_local(*pe)) {
             let tell = |lost: usize| {
                 let (at, fate) = (Internode::mailbox(pe, fate_at(lost)), [Fate::Failed as u8]);
                 // SAFETY: the byte there is the library's, and this one may be used again on return.
                 unsafe { internode.fabric().try_put(context, at, fate.as_ptr(), fate.len()) }
             };
-            let new = failures.between(*told, self.known);
-            *told += new.take_while(|lost| !is_local(*lost) || tell(*lost)).count();
+            let new = *told..self.known;
+            *told += new.take_while(|i| !is_told[*i] || tell(all[*i])).count();
         }
         let others = self.told.iter().enumerate().filter(|(pe, _)| !is_local(*pe));
         self.told_to_all = others.map(|(_, told)| *told).min().unwrap_or(self.known);

@@ -127,13 +127,17 @@ fn wait_for_end(block: &PeBlock, begins: bool) -> bool {
     begins || process.is_some()
 }
 
+/// Whether the job was ever connected with another one: it ends with the first PE that fails.
+pub(super) fn is_connected() -> bool {
+    node::current().is_some_and(|node| node.transport.connections.has_been_used())
+}
+
 /// The job goes on without a PE of this node, or ends where it cannot.
 fn lose(job: &Attachment, index: usize) {
     let failures = job.control.failures();
     let pe = job.placement.local_pes()[index] as usize;
     let line = |then| format!("ferroshmem: PE {}: PE {pe} has ended without shmem_finalize; {then}", job.pe);
-    let is_connected = node::current().is_some_and(|node| node.transport.connections.has_been_used());
-    if failures.can_go_on() && !is_connected {
+    if failures.can_go_on() && !is_connected() {
         job.control.lose(index, pe);
         if failures.record_once(pe) == Some(true) {
             fatal::print_line(&line("the job goes on without it"));
