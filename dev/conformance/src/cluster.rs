@@ -1,11 +1,13 @@
 //! Jobs on several hosts: on clusters of hosts made of namespaces, by the launchers that are installed.
 
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use ferroshmem_cluster::hosts::{Cluster, Command, Distribution, Launcher, MOST_HOSTS, Placement, Process, Slurm};
 use ferroshmem_config::isolate;
+use nix::sys::signal::Signal;
 
 use crate::job::{Job, Outcome, now_ms};
 use crate::progress::{Signs, Watchdog};
@@ -164,6 +166,38 @@ impl TestCluster {
             })
         };
         jobs.into_iter().map(outcome).collect()
+    }
+
+    /// The PEs of a job on a host, by their ids there: launchers have the program in their command lines, too, but not
+    /// first.
+    pub fn pes_on(&self, host: &str, job: &Job) -> Result<Vec<i32>> {
+        let all = self.cluster.processes(host)?.into_iter();
+        Ok(all.filter(|process| process.command.starts_with(&job.command[0])).map(|pe| pe.pid_in_host).collect())
+    }
+
+    /// Sends a signal to all PEs of a job on a host.
+    pub fn signal_pes(&self, host: &str, job: &Job, signal: Signal) -> Result<()> {
+        self.pes_on(host, job)?.into_iter().try_for_each(|pid| self.cluster.kill(host, pid, signal))
+    }
+
+    /// Waits until hosts have no PE of a job any more.
+    pub fn wait_until_over(&self, hosts: &[&str], job: &Job, process: &Process, within: Duration) -> Result<()> {
+        let start = Instant::now();
+        for host in hosts {
+            while !self.pes_on(host, job)?.is_empty() {
+                ensure!(start.elapsed() < within, "PEs on {host} live after {within:?}\n{process}");
+                thread::sleep(Duration::from_millis(20));
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends a launcher whose job has no PE any more, unless it ends: one that could not be told so may wait for ever.
+    pub fn end_launcher(&self, process: &mut Process) -> Result<()> {
+        match process.wait(GONE_WITHIN)? {
+            Some(_) => Ok(()),
+            None => self.cluster.sweep(),
+        }
     }
 
     /// What jobs show of themselves: all their processes on all hosts, and what they have printed.

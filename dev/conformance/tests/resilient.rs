@@ -1,11 +1,15 @@
 //! Resilient jobs: PEs fail at any point, and the others go on.
 
-use anyhow::{Result, ensure};
-use ferroshmem_cluster::hosts::{Distribution, Launcher, Placement};
-use ferroshmem_conformance::cluster::Launch;
+use std::thread::sleep;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use ferroshmem_cluster::hosts::{Distribution, Launcher, Placement, Process};
+use ferroshmem_conformance::cluster::{Launch, TestCluster};
 use ferroshmem_conformance::job::{Outcome, shell_status};
 use ferroshmem_conformance::suite::Setting;
 use ferroshmem_conformance::{Job, Suite};
+use nix::sys::signal::Signal;
 
 /// What all PEs do meanwhile.
 const KINDS: [&str; 32] = [
@@ -108,14 +112,27 @@ fn main() {
         s.stations.expect_success(launch, &job)?;
         Ok(())
     });
-    suite.add_launch("nodes::last", on_two_hosts(Launcher::SlurmPmi2, 2), true, |s, launch| {
-        let job = Job::new(2, &s.compile("resilient/end.c", &[])?).args(&["crashes"]).env("SHMEM_FABRIC_TIMEOUT", "4");
-        let outcome = s.stations.run(launch, &job)?;
-        ensure!(!outcome.hung && outcome.left == 0 && !outcome.status.success(), "{outcome}");
-        let says = |line: &&str| line.contains("PE 0: PE 1 on b ") && line.contains("shmem_uint64_wait_until");
-        ensure!(outcome.stderr.lines().any(|line| says(&line)), "{outcome}");
-        Ok(())
-    });
+    for (kind, short) in KINDS.into_iter().map(|kind| (kind, CUT.contains(&kind))) {
+        suite.add_launch(&format!("cut::{kind}"), on_hosts(2, 4), short, move |s, launch| {
+            lose_host(s, launch, kind, "b", Fault::Cut)
+        });
+        // The first node has PE 0, and the launcher.
+        let short = short && kind != "locks";
+        for host in ["a", "c"] {
+            suite.add_launch(&format!("cut::{kind}::{host}"), on_hosts(3, 6), short, move |s, launch| {
+                lose_host(s, launch, kind, host, Fault::Cut)
+            });
+        }
+    }
+    for (name, fault) in [("last", Fault::Kill), ("stop", Fault::Stop)] {
+        for (hosts, host) in [(2, "b"), (3, "a"), (3, "b")] {
+            suite.add_launch(&format!("{name}::{host}"), on_hosts(hosts, 5), true, move |s, launch| {
+                lose_host(s, launch, "barrier", host, fault)
+            });
+        }
+    }
+    suite.add_launch("last::first-of-two", on_hosts(2, 4), true, first_of_two);
+    suite.add_launch("cut::heals", on_hosts(3, 6), true, heals);
     suite.run();
 }
 
@@ -126,8 +143,106 @@ fn on_one_host(launcher: Launcher, pes: usize) -> Launch {
     Launch { launcher, place: Placement { pes, hosts: 1, distribution: Distribution::Block } }
 }
 
+fn on_hosts(hosts: usize, pes: usize) -> Launch {
+    Launch { launcher: Launcher::SlurmPmi2, place: Placement { pes, hosts, distribution: Distribution::Block } }
+}
+
 fn on_two_hosts(launcher: Launcher, pes: usize) -> Launch {
     Launch { launcher, place: Placement { pes, hosts: 2, distribution: Distribution::Block } }
+}
+
+/// What the others do in a short run while a host is cut off.
+const CUT: [&str; 7] = ["barrier", "reduce", "messages", "agree", "shrink", "nonblocking", "fcollect-long"];
+
+/// Seconds within which a host is lost, and how long a job may take to start, and to end then.
+const TIMEOUT: &str = "5";
+const START: Duration = Duration::from_secs(60);
+const OVER_WITHIN: Duration = Duration::from_secs(20);
+
+/// What happens to a host, or to all PEs there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fault {
+    Cut,
+    Kill,
+    Stop,
+}
+
+/// A job of so many PEs, and its process, once all are at what is lost.
+fn at_it(s: &Setting, cluster: &mut TestCluster, launch: Launch, words: &[&str]) -> Result<(Job, Process)> {
+    let job = Job::new(launch.place.pes, &s.compile("resilient/survive.c", &[])?).args(words);
+    let job = job.env("SHMEM_FABRIC_TIMEOUT", TIMEOUT);
+    let mut process = cluster.command(launch, &job)?.spawn()?;
+    process.wait_for("all are at it", START)?;
+    sleep(Duration::from_millis(fastrand::u64(0..500)));
+    Ok((job, process))
+}
+
+/// The others go on without the PEs of a host, which end.
+fn lose_host(s: &Setting, launch: Launch, kind: &str, host: &str, fault: Fault) -> Result<()> {
+    let place = launch.place;
+    let hosts = &["a", "b", "c"][..place.hosts];
+    let of_host = |pe: &usize| hosts[place.hosts_of_pes()[*pe]] == host;
+    let victims: Vec<String> = (0..place.pes).filter(of_host).map(|pe| pe.to_string()).collect();
+    let victims: Vec<&str> = victims.iter().map(String::as_str).collect();
+    let mut cluster = s.stations.take()?;
+    let (job, mut process) = at_it(s, &mut cluster, launch, &[&[kind, "cut"], &victims[..]].concat())?;
+    match fault {
+        Fault::Cut => cluster.cluster.link_down(host)?,
+        Fault::Kill => cluster.signal_pes(host, &job, Signal::SIGKILL)?,
+        Fault::Stop => cluster.signal_pes(host, &job, Signal::SIGSTOP)?,
+    }
+    let others: Vec<&str> = hosts.iter().copied().filter(|other| *other != host).collect();
+    cluster.wait_until_over(&others, &job, &process, OVER_WITHIN)?;
+    cluster.signal_pes(host, &job, Signal::SIGCONT)?;
+    cluster.wait_until_over(&[host], &job, &process, OVER_WITHIN)?;
+    cluster.cluster.link_up(host)?;
+    cluster.end_launcher(&mut process)?;
+    let outcome = cluster.finish(vec![process], OVER_WITHIN)?.remove(0);
+    ensure!(!outcome.hung && outcome.left == 0 && !outcome.stderr.contains("not so"), "{outcome}");
+    let left = outcome.stdout.matches("is left").count();
+    ensure!(left == place.pes - victims.len(), "{left} say that they are left\n{outcome}");
+    let names: Vec<String> = victims.iter().map(|pe| format!("PE {pe}")).collect();
+    let lost = format!("node {host} is not heard of any more");
+    let goes_on = format!("; the job goes on without {}\n", names.join(", "));
+    let ends = format!("this node, {host}, of {} PEs, is cut off", victims.len());
+    let has = [&lost, &goes_on, &ends].map(|words| outcome.stderr.matches(words).count());
+    // One may see the end of another one before it ends.
+    let is_said = if fault == Fault::Kill { has[0] == 1 && has[2] == 0 } else { has == [1, 1, 1] };
+    ensure!(is_said, "{has:?}\n{outcome}");
+    s.stations.give(cluster);
+    Ok(())
+}
+
+/// Of two nodes, the second one does not go on without the first.
+fn first_of_two(s: &Setting, launch: Launch) -> Result<()> {
+    let mut cluster = s.stations.take()?;
+    let (job, process) = at_it(s, &mut cluster, launch, &["barrier", "cut", "0", "1"])?;
+    cluster.signal_pes("a", &job, Signal::SIGKILL)?;
+    let outcome = cluster.finish(vec![process], OVER_WITHIN)?.remove(0);
+    ensure!(!outcome.hung && outcome.left == 0 && !outcome.status.success(), "{outcome}");
+    ensure!(outcome.stderr.contains("this node, b, of 2 PEs, is cut off"), "{outcome}");
+    s.stations.give(cluster);
+    Ok(())
+}
+
+/// A host that comes back soon is not lost.
+fn heals(s: &Setting, launch: Launch) -> Result<()> {
+    let mut cluster = s.stations.take()?;
+    // PE 5 fails later.
+    let (job, process) = at_it(s, &mut cluster, launch, &["reduce", "cut", "5"])?;
+    for host in ["c", "a"] {
+        cluster.cluster.link_down(host)?;
+        sleep(Duration::from_millis(500));
+        cluster.cluster.link_up(host)?;
+        sleep(Duration::from_secs(3));
+    }
+    let last = cluster.pes_on("c", &job)?.into_iter().max().context("there are PEs")?;
+    cluster.cluster.kill("c", last, Signal::SIGKILL)?;
+    let outcome = cluster.finish(vec![process], OVER_WITHIN)?.remove(0);
+    ensure!(!outcome.hung && outcome.left == 0, "{outcome}");
+    is_survived(&outcome, 6, &["5"], " has ended without shmem_finalize; the job goes on without it")?;
+    s.stations.give(cluster);
+    Ok(())
 }
 
 /// The same by a launcher that goes on when a process ends: the other PEs notice it.

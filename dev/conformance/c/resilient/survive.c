@@ -260,11 +260,17 @@ int main(int argc, char **argv)
     shmem_team_t row = SHMEM_TEAM_INVALID;
     if (run == revoked)
         REQUIRE(shmemx_team_split_color(SHMEM_TEAM_WORLD, me % 2, 0, NULL, 0, &row) == 0);
+    /* Those of a host that is cut off do not end by themselves. */
+    const int is_cut = strcmp(argv[2], "cut") == 0, first = 2 + is_cut;
     int victims = 0;
     shmem_barrier_all();
-    for (int i = 2; i < argc; i++) {
+    if (is_cut && me == 0) {
+        printf("all are at it\n");
+        fflush(stdout);
+    }
+    for (int i = first; i < argc; i++) {
         victims++;
-        if (me != atoi(argv[i]))
+        if (is_cut || me != atoi(argv[i]))
             continue;
         /* At any point of the rounds below. */
         struct itimerval soon = {{0, 0}, {0, 1 + (getpid() * 7919L + i) % 20000}};
@@ -281,7 +287,7 @@ int main(int argc, char **argv)
     while (failed < victims) {
         int ok = ~(1 << me % 31);
         failed = shmemx_team_agree(SHMEM_TEAM_WORLD, &ok);
-        for (int i = 2; i < argc; i++)
+        for (int i = first; i < argc; i++)
             if (me == atoi(argv[i]))
                 for (;;)
                     shmemx_team_agree(SHMEM_TEAM_WORLD, &ok);
@@ -307,13 +313,13 @@ int main(int argc, char **argv)
     int here = 0;
     for (int pe = 0; pe < n; pe++)
         here += shmem_ptr(&counter, pe) != NULL && shmemx_pe_state(pe) == SHMEMX_PE_ALIVE;
-    for (int i = 2; i < argc; i++)
+    for (int i = first; i < argc; i++)
         if (shmem_ptr(&counter, atoi(argv[i])) != NULL) {
             long was = shmem_long_atomic_fetch_add(&counter, 1, atoi(argv[i]));
             CHECK(was >= 0 && was < here);
         }
     CHECK(shmem_team_sync(left) == 0);
-    for (int i = 2; i < argc; i++)
+    for (int i = first; i < argc; i++)
         CHECK(shmem_ptr(&counter, atoi(argv[i])) == NULL || shmem_long_g(&counter, atoi(argv[i])) == here);
     /* Those that are lost take nothing of it any more. */
     if (run == streams || run == stream_end)

@@ -2,7 +2,7 @@
 //! an error message names the PE that failed.
 
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use ferroshmem_cluster::hosts::{Cluster, Distribution, Impairment, Launcher, Placement, Process};
@@ -205,13 +205,8 @@ fn start(cluster: &mut TestCluster, launch: Launch, job: &Job) -> Result<Process
 
 /// Waits until a job has no PE any more.
 fn wait_until_over(cluster: &TestCluster, process: &Process, job: &Job) -> Result<()> {
-    let happened = Instant::now();
-    let left = || pes_left(cluster, &job.command[0]);
-    while left()? != 0 {
-        ensure!(happened.elapsed() < OVER_WITHIN, "{} PEs live {OVER_WITHIN:?} after it\n{process}", left()?);
-        sleep(Duration::from_millis(20));
-    }
-    Ok(())
+    let hosts: Vec<&str> = cluster.cluster.hosts().collect();
+    cluster.wait_until_over(&hosts, job, process, OVER_WITHIN)
 }
 
 /// A fault ends the job, and a line names it.
@@ -272,16 +267,6 @@ fn process_id(process: &Process, pe: usize) -> Result<i32> {
     let pid = printed.lines().find_map(|line| line.split_once(&start));
     let (_, pid) = pid.context("the PE has printed its process id")?;
     Ok(pid.trim().parse()?)
-}
-
-/// The PEs that run: launchers have the program in their command lines, too, but not first.
-fn pes_left(cluster: &TestCluster, program: &str) -> Result<usize> {
-    let mut number = 0;
-    for host in cluster.cluster.hosts() {
-        let processes = cluster.cluster.processes(host)?;
-        number += processes.iter().filter(|p| p.command.starts_with(program)).count();
-    }
-    Ok(number)
 }
 
 /// The library's lines, one of a node at most, name a PE that is gone and what another did. Whether there is
