@@ -1,10 +1,12 @@
 /* Recovery for programs that compute vectors step by step and may lose PEs at any time.
  *
  * There is no checkpoint: the heap of a lost PE stays in the memory of its node, and has its rows as
- * they were; PEs of other nodes get them from one of that node. Each vector exists twice, for even
- * and odd steps, and a step reads one and writes the other. A step begins with a synchronisation, so when a PE is lost,
- * all PEs, also that one, still have the step that the slowest one has completed. The others go on from there: they
- * share its rows ("shrink"), or new processes take its number and its heap ("replace").
+ * they were; PEs of other nodes get them from one of that node. A whole node may be lost, too: so a
+ * PE copies the rows of each step to its partner, a PE of another node, to the same place there.
+ * Each vector exists twice, for even and odd steps, and a step reads one and writes the other. A
+ * step begins with a synchronisation, so when a PE is lost, all PEs, also that one, still have the
+ * step that the slowest one has completed. The others go on from there: they share its rows
+ * ("shrink"), or new processes take its number and its heap ("replace").
  */
 #include <shmem.h>
 #include <shmemx.h>
@@ -17,11 +19,12 @@ enum { SIZE = 62, WIDTH = SIZE + 2, MOST_PES = 256, MOST_VECTORS = 3 }; /* inner
 typedef double row[WIDTH];
 
 /* In the symmetric heap: vectors, of which each PE computes some rows; numbers that all PEs have;
- * and how many steps this PE has completed. A new process asks another PE where they are. */
+ * how many steps this PE has completed; and how many steps of other PEs it has copies of. A new
+ * process asks another PE where they are. */
 static struct {
     row *vector[2][MOST_VECTORS];
     double *number;
-    uint64_t *done;
+    uint64_t *done, *copied;
 } heap;
 
 static int vectors; /* that the program has */
@@ -70,9 +73,37 @@ static int get_border(row *vector)
     return (before > 0 && is_gone(owner(before))) || (after <= SIZE && is_gone(owner(after)));
 }
 
+/* The next member of a team, after one, that is on another node than it; -1 if there is none. */
+static int partner(shmem_team_t which, int member)
+{
+    int size = shmem_team_n_pes(which);
+    int pe = shmem_team_translate_pe(which, member, SHMEM_TEAM_WORLD);
+    for (int i = 1; i < size; i++) {
+        int other = shmem_team_translate_pe(which, (member + i) % size, SHMEM_TEAM_WORLD);
+        if (node[other] != node[pe])
+            return other;
+    }
+    return -1;
+}
+
+/* Copies this PE's rows, as they are after so many steps, to a partner. */
+static void copy(uint64_t steps, int first, int end, int to)
+{
+    if (to < 0)
+        return;
+    for (int v = 0; v < vectors; v++) {
+        row *rows = heap.vector[steps % 2][v] + first;
+        shmem_putmem_nbi(rows, rows, (end - first) * sizeof(row), to);
+    }
+    shmem_quiet();
+    shmem_uint64_atomic_set(&heap.copied[shmem_my_pe()], steps, to);
+    shmem_quiet();
+}
+
 /* A step is complete: a PE that is lost before has not counted it. */
 static void complete(uint64_t steps)
 {
+    copy(steps, first_row(me), first_row(me + 1), partner(team, me));
     shmem_uint64_atomic_set(heap.done, steps, shmem_my_pe());
 }
 
@@ -82,10 +113,12 @@ static uint64_t completed_by_some(void)
     uint64_t least = UINT64_MAX;
     for (int i = 0; i < n; i++) {
         uint64_t done = shmem_uint64_atomic_fetch(heap.done, pes[i]);
-        if (done < least && !is_gone(pes[i]))
+        if (is_gone(pes[i]) && partner(team, i) >= 0)
+            done = shmem_uint64_atomic_fetch(&heap.copied[pes[i]], partner(team, i));
+        if (done < least && !(is_gone(pes[i]) && is_gone(partner(team, i))))
             least = done;
     }
-    complete(least);
+    shmem_uint64_atomic_set(heap.done, least, shmem_my_pe());
     return least;
 }
 
@@ -117,13 +150,18 @@ static void take_rows(void)
             }
 }
 
-/* A PE that has the rows of another one: that itself, or one of its node. */
+/* A PE that has the rows of another one: that itself, or one of its node, or its partner. */
 static int reader(int pe)
 {
-    for (int other = 0; is_gone(pe) && other < shmem_n_pes(); other++)
+    if (!is_gone(pe))
+        return pe;
+    for (int other = 0; other < shmem_n_pes(); other++)
         if (node[other] == node[pe] && shmemx_pe_state(other) == SHMEMX_PE_ALIVE)
             return other;
-    return pe;
+    int member = 0;
+    while (pes[member] != pe)
+        member++;
+    return partner(team, member);
 }
 
 /* The PEs that are left share all rows. A row has the same place on all PEs, so a PE gets new rows
@@ -137,12 +175,13 @@ static uint64_t shrink(void)
         take_rows();
         uint64_t step = completed_by_all(left);
         int members = shmem_team_n_pes(left), member = shmem_team_my_pe(left);
-        int end = 1 + SIZE * (member + 1) / members;
-        for (int i = 1 + SIZE * member / members; i < end; i++)
+        int first = 1 + SIZE * member / members, end = 1 + SIZE * (member + 1) / members;
+        for (int i = first; i < end; i++)
             for (int v = 0; v < vectors && owner(i) != shmem_my_pe(); v++) {
                 double *row = heap.vector[step % 2][v][i];
                 shmem_double_get(row, row, WIDTH, reader(owner(i)));
             }
+        copy(step, first, end, partner(left, member));
         if (all_live(left)) {
             use_team(left);
             return step;
@@ -179,6 +218,7 @@ static uint64_t begin(void (*prepare)(void))
             heap.vector[k][v] = shmem_calloc(WIDTH, sizeof(row));
     heap.number = shmem_calloc(2, sizeof(double));
     heap.done = shmem_calloc(1, sizeof(uint64_t));
+    heap.copied = shmem_calloc(MOST_PES, sizeof(uint64_t));
     prepare();
     static int first;
     while (shmem_ptr(&first, first) == NULL)

@@ -51,6 +51,16 @@ fn main() {
             suite.add_launch(&name, launch, short, move |s, launch| lose_by(s, launch, program, kills));
         }
     }
+    // A whole host is lost: each takes seconds.
+    for (cuts, short) in [(2, true), (40, false)] {
+        for (program, hosts) in PROGRAMS.into_iter().flat_map(|program| [2, 3].map(|hosts| (program, hosts))) {
+            let place = Placement { pes: 2 * hosts, hosts, distribution: Distribution::Block };
+            let launch = Launch { launcher: Launcher::SlurmPmi2, place };
+            suite.add_launch(&format!("{}::host::{cuts}", program.0), launch, short, move |s, launch| {
+                lose_hosts(s, launch, program, cuts)
+            });
+        }
+    }
     for mode in MODES {
         suite.add(format!("records::{mode}"), move |s| records(s, mode));
     }
@@ -170,9 +180,7 @@ fn lose_by(s: &Setting, launch: Launch, program: (&str, &str, &str), kills: usiz
         while pes.len() < plan.pes && begin.elapsed() < START {
             pes.clear();
             for host in hosts {
-                let all = cluster.cluster.processes(host)?.into_iter();
-                let found = all.filter(|p| p.command.starts_with(&job.command[0]));
-                pes.extend(found.map(|p| (*host, p.pid_in_host)));
+                pes.extend(cluster.pes_on(host, &job)?.into_iter().map(|pid| (*host, pid)));
             }
         }
         process.wait_for("resilient", START)?;
@@ -200,6 +208,50 @@ fn lose_by(s: &Setting, launch: Launch, program: (&str, &str, &str), kills: usiz
         lost += count_lost(&outcome, &plan, program).with_context(|| format!("seed {seed}, {plan:?}"))?;
         seed += u64::from(known.is_some());
         ensure!(seed as usize <= 4 * kills + 20, "{seed} jobs have lost {lost} PEs: kills come too late");
+    }
+    s.stations.give(cluster);
+    Ok(())
+}
+
+/// The same where a host is lost in each job: it is cut off, or all of its PEs are killed. The others have copies of
+/// what it had.
+fn lose_hosts(s: &Setting, launch: Launch, (name, right, _): (&str, &str, &str), cuts: usize) -> Result<()> {
+    const START: Duration = Duration::from_secs(60);
+    const OVER_WITHIN: Duration = Duration::from_secs(60);
+    /// Seconds within which a host is lost, and steps that take about as long.
+    const TIMEOUT: &str = "4";
+    const STEPS: &str = "1500";
+
+    let source = format!("../../../examples/resilient_{name}.c");
+    let executable = s.compile(&source, &["-O2", "-lm"])?;
+    let mut cluster = s.stations.take()?;
+    let (mut lost, mut seed) = (0, 0);
+    while lost < cuts {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        // The first host has the launcher.
+        let (hosts, host) = (&["a", "b", "c"][..launch.place.hosts], ["b", "c"][rng.usize(1..launch.place.hosts) - 1]);
+        let job = Job::new(launch.place.pes, &executable).args(&["shrink", STEPS]).env("SHMEM_FABRIC_TIMEOUT", TIMEOUT);
+        let mut process = cluster.command(launch, &job)?.spawn()?;
+        process.wait_for("resilient", START)?;
+        sleep(Duration::from_millis(rng.u64(0..600)));
+        let is_cut = rng.bool();
+        if is_cut {
+            cluster.cluster.link_down(host)?;
+        } else {
+            let signal = if rng.bool() { Signal::SIGKILL } else { Signal::SIGSEGV };
+            // It may have ended.
+            let _ = cluster.signal_pes(host, &job, signal);
+        }
+        cluster.wait_until_over(hosts, &job, &process, OVER_WITHIN).with_context(|| format!("seed {seed}"))?;
+        cluster.cluster.link_up(host)?;
+        cluster.end_launcher(&mut process)?;
+        let outcome = cluster.finish(vec![process], OVER_WITHIN)?.remove(0);
+        ensure!(!outcome.hung && outcome.left == 0, "seed {seed}, {host}, cut: {is_cut}: {outcome}");
+        let says = outcome.stdout.matches(right).count();
+        ensure!(says >= launch.place.pes - 2, "seed {seed}, {host}, cut: {is_cut}: {says} are right\n{outcome}");
+        lost += usize::from(outcome.stderr.contains(&format!("node {host} is not heard of any more")));
+        seed += 1;
+        ensure!(seed as usize <= 4 * cuts + 10, "{seed} jobs have lost {lost} hosts: faults come too late");
     }
     s.stations.give(cluster);
     Ok(())
