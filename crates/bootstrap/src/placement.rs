@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
+use std::iter;
 
 /// Where a PE is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,8 +20,10 @@ pub struct Placement {
     n_pes: usize,
     /// This node.
     node: u32,
-    /// World numbers of the PEs of this node.
-    local: Box<[u32]>,
+    /// World numbers of the PEs, node by node.
+    by_node: Box<[u32]>,
+    /// Where the PEs of each node begin there, and the end.
+    begin: Box<[u32]>,
     /// Where each PE is; empty if all are local.
     all: Box<[NodeRank]>,
     /// World number of the first PE of each node.
@@ -34,7 +37,8 @@ impl Placement {
         Self {
             n_pes,
             node: 0,
-            local: (0..n_pes as u32).collect(),
+            by_node: (0..n_pes as u32).collect(),
+            begin: [0, n_pes as u32].into(),
             all: Box::default(),
             first: [0].into(),
             largest: n_pes,
@@ -61,10 +65,15 @@ impl Placement {
         if pes.len() == 1 {
             return Self::one_node(node_of.len());
         }
+        let ends = pes.iter().scan(0, |end, pes| {
+            *end += pes.len() as u32;
+            Some(*end)
+        });
         Self {
             n_pes: node_of.len(),
             node: all[me].node,
-            local: pes[all[me].node as usize].as_slice().into(),
+            begin: iter::once(0).chain(ends).collect(),
+            by_node: pes.concat().into(),
             first: pes.iter().map(|pes| pes[0]).collect(),
             largest: pes.iter().map(Vec::len).max().unwrap_or(0),
             all: all.into(),
@@ -95,7 +104,13 @@ impl Placement {
 
     /// World numbers of the PEs of this node.
     pub fn local_pes(&self) -> &[u32] {
-        &self.local
+        self.pes_of(self.node)
+    }
+
+    /// World numbers of the PEs of a node.
+    pub fn pes_of(&self, node: u32) -> &[u32] {
+        let [begin, end] = [0, 1].map(|next| self.begin[node as usize + next] as usize);
+        &self.by_node[begin..end]
     }
 
     /// PEs of the node that has most.
@@ -138,6 +153,7 @@ mod tests {
         assert!(p.spans_nodes());
         assert_eq!((p.nodes(), p.largest_node()), (3, 3));
         assert_eq!((p.local_pes(), p.first_of_nodes()), (&[1, 4][..], &[0, 1, 3][..]));
+        assert_eq!([0, 1, 2].map(|node| p.pes_of(node)), [&[0, 2, 5][..], &[1, 4], &[3]]);
         assert_eq!(p.local_index(4), Some(1));
         assert_eq!(p.local_index(0), None);
         assert_eq!(p.of(5), NodeRank { node: 0, index: 2 });

@@ -259,7 +259,7 @@ pub struct NewTeam {
 impl NewTeam {
     fn build(
         self,
-        (job, internode): (&Attachment, Option<&'static Internode>),
+        (job, internode): (&'static Attachment, Option<&'static Internode>),
         localities: &Localities,
         selection: &Selection,
         generation: u32,
@@ -336,7 +336,7 @@ impl Teams {
     /// The predefined teams. If the library is initialised again, it continues to count from the
     /// epochs at which it left the slots of the world team.
     pub fn new(
-        job: &Attachment,
+        job: &'static Attachment,
         internode: Option<&'static Internode>,
         localities: &Localities,
         selection: &Selection,

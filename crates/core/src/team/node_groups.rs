@@ -7,6 +7,9 @@ use crate::internode::Internode;
 use crate::job::Placement;
 use ferroshmem_layout::TeamMailbox;
 
+/// No node group.
+const NONE: u32 = u32::MAX;
+
 /// Members of a team that share a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NodeGroup {
@@ -17,56 +20,50 @@ pub struct NodeGroup {
     node: u32,
 }
 
-/// The node groups of a team, in the order of their leaders.
+/// The node groups of a team, in the order of their leaders. No table has an entry for each member.
 #[derive(Debug, Clone)]
 pub struct NodeGroups {
     all: Vec<NodeGroup>,
-    /// The node group of each member, and its number there; empty if there is one node group.
-    of_member: Vec<(u32, u32)>,
-    /// The members of each node group by their numbers in the team; empty if there is one.
-    members_of: Vec<Vec<u32>>,
+    /// The node group of each node's members; empty if there is one node group.
+    of_node: Vec<u32>,
+    members: Members,
+    placement: &'static Placement,
 }
 
 impl NodeGroups {
     /// The node groups of `members`; every PE computes the same result.
-    pub fn new(members: &Members, placement: &Placement) -> Self {
+    pub fn new(members: &Members, placement: &'static Placement) -> Self {
+        let members = members.clone();
         if placement.nodes() == 1 {
             // PEs have their numbers on the node.
-            return Self {
-                all: vec![NodeGroup { leader: 0, local: members.clone(), node: 0 }],
-                of_member: Vec::new(),
-                members_of: Vec::new(),
-            };
+            let all = vec![NodeGroup { leader: 0, local: members.clone(), node: 0 }];
+            return Self { all, of_node: Vec::new(), members, placement };
         }
-        let mut group_of: Vec<Option<usize>> = vec![None; placement.nodes()];
-        let mut of_member = Vec::with_capacity(members.size);
-        let (mut nodes, mut members_of, mut locals) = (Vec::new(), Vec::<Vec<u32>>::new(), Vec::<Vec<u32>>::new());
+        let mut of_node = vec![NONE; placement.nodes()];
+        let mut groups: Vec<(u32, u32, Vec<u32>)> = Vec::new();
         for member in 0..members.size {
             let place = placement.of(members.pe(member));
-            let group = *group_of[place.node as usize].get_or_insert_with(|| {
-                nodes.push(place.node);
-                members_of.push(Vec::new());
-                locals.push(Vec::new());
-                nodes.len() - 1
-            });
-            of_member.push((group as u32, locals[group].len() as u32));
-            members_of[group].push(member as u32);
-            locals[group].push(place.index);
+            let group = &mut of_node[place.node as usize];
+            if *group == NONE {
+                *group = groups.len() as u32;
+                groups.push((member as u32, place.node, Vec::new()));
+            }
+            groups[*group as usize].2.push(place.index);
         }
-        let groups = nodes.iter().zip(locals).zip(&members_of);
-        let all: Vec<_> = groups
-            .map(|((node, local), members)| NodeGroup { leader: members[0], local: Members::of(local), node: *node })
-            .collect();
+        let groups = groups.into_iter();
+        let all: Vec<_> =
+            groups.map(|(leader, node, local)| NodeGroup { leader, local: Members::of(local), node }).collect();
         if all.len() == 1 {
-            of_member.clear();
-            members_of.clear();
+            of_node.clear();
         }
-        Self { all, of_member, members_of }
+        Self { all, of_node, members, placement }
     }
 
     /// Number in the team of member `index` of a node group.
     pub fn member(&self, group: usize, index: usize) -> usize {
-        self.members_of[group][index] as usize
+        let group = &self.all[group];
+        let pe = self.placement.pes_of(group.node)[group.local.pe(index)];
+        self.members.index_of(pe as usize).expect("a node group has members of its team")
     }
 
     /// Whether all members are in one node group.
@@ -81,10 +78,12 @@ impl NodeGroups {
 
     /// The node group of a member, and the member's number in it.
     pub fn of(&self, member: usize) -> (usize, usize) {
-        match self.of_member.get(member) {
-            Some((group, index)) => (*group as usize, *index as usize),
-            None => (0, member),
+        if self.of_node.is_empty() {
+            return (0, member);
         }
+        let place = self.placement.of(self.members.pe(member));
+        let group = self.of_node[place.node as usize] as usize;
+        (group, self.all[group].local.index_of(place.index as usize).expect("a member is in its node group"))
     }
 }
 
@@ -144,10 +143,11 @@ mod tests {
     use super::*;
 
     fn node_groups(nodes: &[u32], members: &Members) -> NodeGroups {
-        let groups = NodeGroups::new(members, &Placement::new(nodes, 0));
-        let placement = Placement::new(nodes, 0);
+        let placement = Box::leak(Box::new(Placement::new(nodes, 0)));
+        let groups = NodeGroups::new(members, placement);
         for member in 0..members.size {
             let (group, index) = groups.of(member);
+            assert!(groups.is_single() || groups.member(group, index) == member);
             let group = &groups.all()[group];
             let place = placement.of(members.pe(member));
             assert_eq!(group.local.pe(index), place.index as usize);
