@@ -103,7 +103,6 @@ static void start_without_team(void)
 static void split(const int *pes, int npes)
 {
     shmem_team_t team;
-    now();
     shmemx_team_split_list(SHMEM_TEAM_WORLD, pes, npes, NULL, 0, &team);
 }
 static void list_out_of_range(void) { split((int[]){0, n}, 2); }
@@ -114,14 +113,12 @@ static void list_of_fewer(void) { split(NULL, -3); }
 static void kind_of_none(void)
 {
     shmem_team_t team;
-    now();
     shmemx_team_split_kind(SHMEM_TEAM_WORLD, 4, NULL, 0, &team);
 }
 static void mismatch_list(void) { split(me == 1 ? (int[]){0, 1} : (int[]){1, 0}, 2); }
 static void mismatch_kind(void)
 {
     shmem_team_t team;
-    now();
     shmemx_team_split_kind(SHMEM_TEAM_WORLD, me, NULL, 0, &team);
 }
 static void init_private(void)
@@ -141,7 +138,6 @@ static shmemx_graph_t ring(void)
 static void graph_one_end(void)
 {
     shmemx_graph_t graph;
-    now();
     shmemx_graph_create(SHMEM_TEAM_WORLD, 0, NULL, me == 1 ? 2 : 0, both, &graph);
 }
 static void graph_pe(void)
@@ -253,11 +249,7 @@ static void double_free(void)
     shmem_free(p);
     shmem_free(other);
 }
-static void free_foreign(void)
-{
-    now();
-    shmem_free(&word);
-}
+static void free_foreign(void) { shmem_free(&word); }
 static void free_middle(void)
 {
     char *p = checked_malloc(100);
@@ -275,7 +267,6 @@ static void clear_free_lock(void) { shmem_clear_lock(&lock_word); }
 
 static void exhausted(void)
 {
-    now();
     CHECK(shmem_malloc((size_t)1 << 50) == NULL);
     shmem_barrier_all();
 }
@@ -311,7 +302,6 @@ static void finalize_twice(void)
 }
 static void align_3(void)
 {
-    now();
     CHECK(shmem_align(3, 100) == NULL);
     CHECK(shmem_align(0, 100) == NULL);
     CHECK(shmem_align(SIZE_MAX, 100) == NULL);
@@ -322,42 +312,23 @@ static void align_3(void)
 /* Collectives that do not fit together. */
 static void mismatch_routine(void)
 {
-    if (me == 1) {
-        now();
+    if (me == 1)
         shmem_int_broadcast(SHMEM_TEAM_WORLD, words, words + 4, 1, 0);
-    } else {
+    else
         shmem_int_sum_reduce(SHMEM_TEAM_WORLD, words, words + 4, 1);
-    }
 }
-static void mismatch_count(void)
-{
-    now();
-    shmem_int_broadcast(SHMEM_TEAM_WORLD, words, words + 8, me == 1 ? 3 : 2, 0);
-}
-static void mismatch_root(void)
-{
-    now();
-    shmem_int_broadcast(SHMEM_TEAM_WORLD, words, words + 8, 2, me == 1 ? 1 : 0);
-}
-static void mismatch_malloc(void)
-{
-    now();
-    shmem_malloc(me == 1 ? 200 : 100);
-}
+static void mismatch_count(void) { shmem_int_broadcast(SHMEM_TEAM_WORLD, words, words + 8, me == 1 ? 3 : 2, 0); }
+static void mismatch_root(void) { shmem_int_broadcast(SHMEM_TEAM_WORLD, words, words + 8, 2, me == 1 ? 1 : 0); }
+static void mismatch_malloc(void) { shmem_malloc(me == 1 ? 200 : 100); }
 static void mismatch_free(void)
 {
     void *p = checked_malloc(100), *q = checked_malloc(100);
     now();
     shmem_free(me == 1 ? p : q);
 }
-static void mismatch_nreduce(void)
-{
-    now();
-    shmem_int_sum_reduce(SHMEM_TEAM_WORLD, words, words + 8, me == 1 ? 3 : 2);
-}
+static void mismatch_nreduce(void) { shmem_int_sum_reduce(SHMEM_TEAM_WORLD, words, words + 8, me == 1 ? 3 : 2); }
 static void mismatch_operator(void)
 {
-    now();
     if (me == 1)
         shmem_int_max_reduce(SHMEM_TEAM_WORLD, words, words + 8, 2);
     else
@@ -366,7 +337,6 @@ static void mismatch_operator(void)
 static void mismatch_type(void)
 {
     static unsigned unsigned_words[4];
-    now();
     if (me == 1)
         shmem_uint_sum_reduce(SHMEM_TEAM_WORLD, unsigned_words, unsigned_words + 2, 2);
     else
@@ -374,7 +344,6 @@ static void mismatch_type(void)
 }
 static void mismatch_barrier(void)
 {
-    now();
     if (me == 1)
         shmem_barrier_all();
     else
@@ -386,87 +355,36 @@ static void mismatch_dest(void)
     now();
     shmem_int_sum_reduce(SHMEM_TEAM_WORLD, in_heap + me, words + 8, 2);
 }
-static void mismatch_source(void)
-{
-    now();
-    shmem_int_alltoall(SHMEM_TEAM_WORLD, words, words + 8 + me, 2);
-}
+static void mismatch_source(void) { shmem_int_alltoall(SHMEM_TEAM_WORLD, words, words + 8 + me, 2); }
 static void mismatch_dest_on_set(void)
 {
     static int work[SHMEM_REDUCE_MIN_WRKDATA_SIZE + 4];
-    now();
     shmem_int_sum_to_all(words + me, words + 8, 1, 0, 0, n, work, sync_words);
 }
 static void mismatch_on_set(void)
 {
     static int work[SHMEM_REDUCE_MIN_WRKDATA_SIZE + 4];
-    now();
     shmem_int_sum_to_all(words, words + 8, me == 1 ? 3 : 2, 0, 0, n, work, sync_words);
 }
-static void mismatch_root_on_set(void)
-{
-    now();
-    shmem_broadcast32(words, words + 8, 2, me, 0, 0, n, sync_words);
-}
+static void mismatch_root_on_set(void) { shmem_broadcast32(words, words + 8, 2, me, 0, 0, n, sync_words); }
 
 /* Arrays that are neither the same nor apart. */
-static void overlap_reduce(void)
-{
-    now();
-    shmem_int_sum_reduce(SHMEM_TEAM_WORLD, words, words + 3, 4);
-}
-static void overlap_broadcast(void)
-{
-    now();
-    shmem_int_broadcast(SHMEM_TEAM_WORLD, words + 1, words, 2, 0);
-}
-static void overlap_collect(void)
-{
-    now();
-    shmem_int_collect(SHMEM_TEAM_WORLD, words, words + 3, 2);
-}
-static void overlap_fcollect(void)
-{
-    now();
-    shmem_int_fcollect(SHMEM_TEAM_WORLD, words, words, 2);
-}
-static void overlap_alltoall(void)
-{
-    now();
-    shmem_int_alltoall(SHMEM_TEAM_WORLD, words, words, 2);
-}
-static void overlap_alltoalls(void)
-{
-    now();
-    shmem_int_alltoalls(SHMEM_TEAM_WORLD, words, words + 5, 2, 1, 2);
-}
-static void overlap_scan(void)
-{
-    now();
-    shmem_int_sum_exscan(SHMEM_TEAM_WORLD, words + 1, words, 2);
-}
+static void overlap_reduce(void) { shmem_int_sum_reduce(SHMEM_TEAM_WORLD, words, words + 3, 4); }
+static void overlap_broadcast(void) { shmem_int_broadcast(SHMEM_TEAM_WORLD, words + 1, words, 2, 0); }
+static void overlap_collect(void) { shmem_int_collect(SHMEM_TEAM_WORLD, words, words + 3, 2); }
+static void overlap_fcollect(void) { shmem_int_fcollect(SHMEM_TEAM_WORLD, words, words, 2); }
+static void overlap_alltoall(void) { shmem_int_alltoall(SHMEM_TEAM_WORLD, words, words, 2); }
+static void overlap_alltoalls(void) { shmem_int_alltoalls(SHMEM_TEAM_WORLD, words, words + 5, 2, 1, 2); }
+static void overlap_scan(void) { shmem_int_sum_exscan(SHMEM_TEAM_WORLD, words + 1, words, 2); }
 static void overlap_on_set(void)
 {
     static int work[SHMEM_REDUCE_MIN_WRKDATA_SIZE + 4];
-    now();
     shmem_int_sum_to_all(words, words + 1, 4, 0, 0, n, work, sync_words);
 }
 /* So many elements that their bytes are few, modulo 2^64. */
-static void reduce_wraps(void)
-{
-    now();
-    shmem_int_sum_reduce(SHMEM_TEAM_WORLD, words, words + 8, SIZE_MAX / 4 + 2);
-}
-static void fcollect_wraps(void)
-{
-    now();
-    shmem_int_fcollect(SHMEM_TEAM_WORLD, words, words + 8, SIZE_MAX / 8 + 1);
-}
-static void alltoalls_wraps(void)
-{
-    now();
-    shmem_int_alltoalls(SHMEM_TEAM_WORLD, words, words + 8, PTRDIFF_MAX, 1, 2);
-}
+static void reduce_wraps(void) { shmem_int_sum_reduce(SHMEM_TEAM_WORLD, words, words + 8, SIZE_MAX / 4 + 2); }
+static void fcollect_wraps(void) { shmem_int_fcollect(SHMEM_TEAM_WORLD, words, words + 8, SIZE_MAX / 8 + 1); }
+static void alltoalls_wraps(void) { shmem_int_alltoalls(SHMEM_TEAM_WORLD, words, words + 8, PTRDIFF_MAX, 1, 2); }
 /* As programs have it that were written for another value of SHMEM_SYNC_VALUE. */
 static void psync_unset(void)
 {
@@ -478,68 +396,53 @@ static void psync_unset(void)
     now();
     shmem_int_sum_to_all(words, words + 8, 2, 0, 0, n, work, unset);
 }
-static void root_out_of_range(void)
-{
-    now();
-    shmem_int_broadcast(SHMEM_TEAM_WORLD, words, words + 8, 2, n);
-}
-static void active_set_out_of_range(void)
-{
-    now();
-    shmem_barrier(0, 0, n + 1, sync_words);
-}
+static void root_out_of_range(void) { shmem_int_broadcast(SHMEM_TEAM_WORLD, words, words + 8, 2, n); }
+static void active_set_out_of_range(void) { shmem_barrier(0, 0, n + 1, sync_words); }
 
-/* `alone`: only PE 1 does it while the others wait in a barrier; else all do. */
+/* Who is at fault: PE 1, while the others wait in a barrier; all; or all, once they are ready, which the case says. */
+enum fault { BY_ONE, BY_ALL, WHEN_READY };
+
 static const struct {
     const char *name;
     void (*run)(void);
-    int alone;
+    enum fault fault;
 } cases[] = {
-#define ALONE(name) {#name, name, 1}
-#define TOGETHER(name) {#name, name, 0}
-    ALONE(put_pe), ALONE(put_negative_pe), ALONE(put_far_pe), ALONE(get_pe), ALONE(p_pe),
-    ALONE(g_pe), ALONE(iput_pe), ALONE(nbi_pe), ALONE(amo_pe), ALONE(inc_pe), ALONE(signal_pe),
-    ALONE(put_signal_pe), TOGETHER(ctx_pe), ALONE(signal_op), ALONE(wait_cmp), ALONE(test_cmp),
-    ALONE(wait_any_cmp), ALONE(signal_cmp), ALONE(start_started), ALONE(free_started), ALONE(start_other),
-    ALONE(start_freed), TOGETHER(start_without_team), ALONE(init_private), ALONE(list_out_of_range),
-    ALONE(list_negative), ALONE(list_twice), ALONE(list_null), ALONE(list_of_fewer), ALONE(kind_of_none),
-    TOGETHER(mismatch_list), TOGETHER(mismatch_kind),
-    TOGETHER(graph_one_end), ALONE(graph_pe), ALONE(cart_size), TOGETHER(neighbor_bytes), TOGETHER(neighbor_private),
-    TOGETHER(graph_in_use), TOGETHER(graph_destroyed),
-    ALONE(put_private), ALONE(put_private_far), ALONE(p_stack), TOGETHER(p_stack_of_all), ALONE(put_wild),
-    ALONE(put_beyond_globals), TOGETHER(put_beyond_heap), TOGETHER(put_past_heap), TOGETHER(put_past_heap_far),
-    TOGETHER(double_free), TOGETHER(free_foreign), TOGETHER(free_middle),
-    TOGETHER(realloc_freed), ALONE(clear_free_lock), TOGETHER(exhausted), TOGETHER(align_3),
-    TOGETHER(after_finalize), TOGETHER(put_after_finalize), TOGETHER(finalize_after_stray),
-    TOGETHER(finalize_twice),
-    TOGETHER(mismatch_routine), TOGETHER(mismatch_count), TOGETHER(mismatch_root),
-    TOGETHER(mismatch_malloc), TOGETHER(mismatch_free), TOGETHER(mismatch_nreduce),
-    TOGETHER(mismatch_operator), TOGETHER(mismatch_type), TOGETHER(mismatch_barrier),
-    TOGETHER(mismatch_dest), TOGETHER(mismatch_source), TOGETHER(mismatch_dest_on_set),
+#define ALONE(name) {#name, name, BY_ONE}
+#define TOGETHER(name) {#name, name, BY_ALL}
+#define READY(name) {#name, name, WHEN_READY}
+    ALONE(put_pe), ALONE(put_negative_pe), ALONE(put_far_pe), ALONE(get_pe), ALONE(p_pe), ALONE(g_pe), ALONE(iput_pe),
+    ALONE(nbi_pe), ALONE(amo_pe), ALONE(inc_pe), ALONE(signal_pe), ALONE(put_signal_pe), ALONE(signal_op),
+    ALONE(wait_cmp), ALONE(test_cmp), ALONE(wait_any_cmp), ALONE(signal_cmp), ALONE(start_started), ALONE(free_started),
+    ALONE(start_other), ALONE(start_freed), ALONE(init_private), ALONE(list_out_of_range), ALONE(list_negative),
+    ALONE(list_twice), ALONE(list_null), ALONE(list_of_fewer), ALONE(kind_of_none), ALONE(graph_pe), ALONE(cart_size),
+    ALONE(put_private), ALONE(put_private_far), ALONE(p_stack), ALONE(put_wild), ALONE(put_beyond_globals),
+    ALONE(clear_free_lock),
+    TOGETHER(mismatch_list), TOGETHER(mismatch_kind), TOGETHER(graph_one_end), TOGETHER(free_foreign),
+    TOGETHER(exhausted), TOGETHER(align_3), TOGETHER(mismatch_routine), TOGETHER(mismatch_count),
+    TOGETHER(mismatch_root), TOGETHER(mismatch_malloc), TOGETHER(mismatch_nreduce), TOGETHER(mismatch_operator),
+    TOGETHER(mismatch_type), TOGETHER(mismatch_barrier), TOGETHER(mismatch_source), TOGETHER(mismatch_dest_on_set),
     TOGETHER(mismatch_on_set), TOGETHER(mismatch_root_on_set), TOGETHER(overlap_reduce), TOGETHER(overlap_broadcast),
-    TOGETHER(overlap_collect), TOGETHER(overlap_fcollect), TOGETHER(overlap_alltoall),
-    TOGETHER(overlap_alltoalls), TOGETHER(overlap_scan), TOGETHER(overlap_on_set),
-    TOGETHER(reduce_wraps), TOGETHER(fcollect_wraps), TOGETHER(alltoalls_wraps),
-    TOGETHER(psync_unset), TOGETHER(root_out_of_range),
-    TOGETHER(active_set_out_of_range),
+    TOGETHER(overlap_collect), TOGETHER(overlap_fcollect), TOGETHER(overlap_alltoall), TOGETHER(overlap_alltoalls),
+    TOGETHER(overlap_scan), TOGETHER(overlap_on_set), TOGETHER(reduce_wraps), TOGETHER(fcollect_wraps),
+    TOGETHER(alltoalls_wraps), TOGETHER(root_out_of_range), TOGETHER(active_set_out_of_range),
+    READY(ctx_pe), READY(start_without_team), READY(neighbor_bytes), READY(neighbor_private), READY(graph_in_use),
+    READY(graph_destroyed), READY(p_stack_of_all), READY(put_beyond_heap), READY(put_past_heap),
+    READY(put_past_heap_far), READY(double_free), READY(free_middle), READY(realloc_freed), READY(after_finalize),
+    READY(put_after_finalize), READY(finalize_after_stray), READY(finalize_twice), READY(mismatch_free),
+    READY(mismatch_dest), READY(psync_unset),
 };
 
 int main(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
-    if (strcmp(name, "before_init") == 0) {
+    if (strstr(name, "before_init") != NULL) {
         now();
-        shmem_barrier_all();
-        return 0;
-    }
-    if (strcmp(name, "malloc_before_init") == 0) {
-        now();
-        shmem_malloc(8);
-        return 0;
-    }
-    if (strcmp(name, "put_before_init") == 0) {
-        now();
-        shmem_int_put(&word, &(int){1}, 1, 0);
+        if (strcmp(name, "before_init") == 0)
+            shmem_barrier_all();
+        else if (strcmp(name, "malloc_before_init") == 0)
+            shmem_malloc(8);
+        else if (strcmp(name, "put_before_init") == 0)
+            shmem_int_put(&word, &(int){1}, 1, 0);
         return 0;
     }
     shmem_init();
@@ -549,12 +452,11 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         if (strcmp(name, cases[i].name) != 0)
             continue;
-        if (!cases[i].alone) {
-            cases[i].run();
-        } else if (me == 1) {
+        int is_at_fault = cases[i].fault != BY_ONE || me == 1;
+        if (is_at_fault && cases[i].fault != WHEN_READY)
             now();
+        if (is_at_fault)
             cases[i].run();
-        }
         int initialized;
         shmem_query_initialized(&initialized);
         if (initialized) {
