@@ -9,7 +9,7 @@ command -v valgrind >/dev/null || { echo "skipped: valgrind is not installed"; e
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 names=("$@")
-[ $# -gt 0 ] || names=(info globals pointers generics contexts initialize old_names signal)
+[ $# -gt 0 ] || names=(info globals pointers contexts initialize old_names signal)
 bad=0
 for name in "${names[@]}"; do
     "${bin}oshcc" -std=gnu11 -O1 -g1 -pthread -I "$here/c" -o "$work/$name" "$here/c/$name.c"

@@ -16,10 +16,8 @@ const CALLING: &[&str] = &[
 ];
 
 /// Programs about functions that are inlined.
-const INLINED: &[&str] = &[
-    "amo", "contexts", "every_generic", "generics", "lock", "ordering", "overloads", "pointers", "rma_sizes",
-    "rma_types",
-];
+const INLINED: &[&str] =
+    &["amo", "contexts", "every_generic", "lock", "ordering", "overloads", "pointers", "rma_sizes", "rma_types"];
 
 /// Programs that copy many bytes, in all ways: they run with short copies past the caches, too.
 const COPYING: &[&str] = &["copies", "ordering", "rma_sizes", "signal"];

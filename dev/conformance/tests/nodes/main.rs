@@ -61,7 +61,7 @@ impl Variant {
             (_, "every_prototype" | "every_generic") => false,
             // Each of their calls is checked by messages to all PEs: uneven_groups has some.
             ("checked", "active_set" | "collectives") => false,
-            ("checked", "amo" | "signal") | ("no-inline", "generics") => true,
+            ("checked", "amo" | "signal") => true,
             _ => usually,
         }
     }

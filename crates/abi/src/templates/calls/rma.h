@@ -53,13 +53,14 @@
     check(filled(dest, to, 0, N * SIZE) && filled(dest + N * SIZE, to, SIZE, SIZE), #NAME); \
 }
 
-#define G(NAME, T, C) {                   \
-    T *source = (T *)(void *)area, value; \
-    begin();                              \
-    FILL(T, source, me);                  \
-    complete();                           \
-    value = F(NAME)(C source + 1, to);    \
-    check(value == OF(T, to, 1), #NAME);  \
+#define G(NAME, T, C) {                                                                  \
+    T *source = (T *)(void *)area, value;                                                \
+    _Static_assert(sizeof(F(NAME)(C source, 0)) == sizeof(T), "the type of the object"); \
+    begin();                                                                             \
+    FILL(T, source, me);                                                                 \
+    complete();                                                                          \
+    value = F(NAME)(C source + 1, to);                                                   \
+    check(value == OF(T, to, 1), #NAME);                                                 \
 }
 
 #define IPUT(NAME, T, C) {                                                   \
