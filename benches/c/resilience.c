@@ -24,41 +24,21 @@ static size_t longs(void)
     return series->bytes / sizeof(long);
 }
 
-static void barrier_all(long count)
-{
-    for (long i = 0; i < count; i++)
-        shmem_barrier_all();
-}
+/* A function that makes a call so many times. */
+#define REPEATED(name, call)             \
+    static void name(long count)         \
+    {                                    \
+        for (long i = 0; i < count; i++) \
+            call;                        \
+    }
+#define MOVED (long *)places->dest, (long *)places->source, longs()
 
-static void team_sync(long count)
-{
-    for (long i = 0; i < count; i++)
-        shmem_team_sync(team);
-}
-
-static void sum(long count)
-{
-    for (long i = 0; i < count; i++)
-        shmem_long_sum_reduce(team, (long *)places->dest, (long *)places->source, longs());
-}
-
-static void broadcast(long count)
-{
-    for (long i = 0; i < count; i++)
-        shmem_long_broadcast(team, (long *)places->dest, (long *)places->source, longs(), 0);
-}
-
-static void alltoall(long count)
-{
-    for (long i = 0; i < count; i++)
-        shmem_long_alltoall(team, (long *)places->dest, (long *)places->source, longs());
-}
-
-static void fcollect(long count)
-{
-    for (long i = 0; i < count; i++)
-        shmem_long_fcollect(team, (long *)places->dest, (long *)places->source, longs());
-}
+REPEATED(barrier_all, shmem_barrier_all())
+REPEATED(team_sync, shmem_team_sync(team))
+REPEATED(sum, shmem_long_sum_reduce(team, MOVED))
+REPEATED(broadcast, shmem_long_broadcast(team, MOVED, 0))
+REPEATED(alltoall, shmem_long_alltoall(team, MOVED))
+REPEATED(fcollect, shmem_long_fcollect(team, MOVED))
 
 static void sum_nb(long count)
 {

@@ -12,68 +12,51 @@ static bool reachable(const struct transfer *t)
     return shmem_ptr(t->dest, t->peer) != NULL;
 }
 
-/* Each operation in both forms: `call` and `ptr` return the old value; `then` follows. */
-#define FETCHING(name, call, ptr, then)                                       \
-    static void name(const struct transfer *transfer, long repetitions)       \
-    {                                                                         \
-        const struct transfer t = *transfer;                                  \
-        long *counter = (long *)t.dest, added = 0, olds = 0;                  \
-        for (long r = 0; r < repetitions; r++) {                              \
-            long old = call;                                                  \
-            then;                                                             \
-        }                                                                     \
-        tally = (struct tally){added, olds};                                  \
-    }                                                                         \
-    static void name##_ptr(const struct transfer *transfer, long repetitions) \
-    {                                                                         \
-        const struct transfer t = *transfer;                                  \
-        _Atomic long *counter = shmem_ptr(t.dest, t.peer);                    \
-        long added = 0, olds = 0;                                             \
-        for (long r = 0; r < repetitions; r++) {                              \
-            long old = ptr;                                                   \
-            then;                                                             \
-        }                                                                     \
-        tally = (struct tally){added, olds};                                  \
+/* An operation on `object`: `call` returns the old value; `then` follows. */
+#define FETCHING_FORM(name, object, call, then)                         \
+    static void name(const struct transfer *transfer, long repetitions) \
+    {                                                                   \
+        const struct transfer t = *transfer;                            \
+        object;                                                         \
+        long added = 0, olds = 0;                                       \
+        for (long r = 0; r < repetitions; r++) {                        \
+            long old = call;                                            \
+            then;                                                       \
+        }                                                               \
+        tally = (struct tally){added, olds};                            \
     }
+/* The same followed by shmem_quiet; `sum` is the total that they add. */
+#define NOT_FETCHING_FORM(name, object, call, sum)                      \
+    static void name(const struct transfer *transfer, long repetitions) \
+    {                                                                   \
+        const struct transfer t = *transfer;                            \
+        object;                                                         \
+        for (long r = 0; r < repetitions; r++) {                        \
+            call;                                                       \
+            shmem_quiet();                                              \
+        }                                                               \
+        tally.added = sum;                                              \
+    }
+/* Each operation in both forms. */
+#define FORMS(KIND, name, call, ptr, last)                        \
+    KIND##_FORM(name, long *counter = (long *)t.dest, call, last) \
+    KIND##_FORM(name##_ptr, _Atomic long *counter = shmem_ptr(t.dest, t.peer), ptr, last)
 
 #define SUM_OLD olds += old - INITIAL
 
-FETCHING(fetch_inc, shmem_long_atomic_fetch_inc(counter, t.peer), atomic_fetch_add(counter, 1),
-         SUM_OLD)
-FETCHING(fetch_add, shmem_long_atomic_fetch_add(counter, STEP, t.peer),
-         atomic_fetch_add(counter, STEP), SUM_OLD)
-FETCHING(fetch, shmem_long_atomic_fetch(counter, t.peer), atomic_load(counter),
-         added += old - INITIAL)
-FETCHING(swap, shmem_long_atomic_swap(counter, r, t.peer), atomic_exchange(counter, r),
-         added += r - old)
+FORMS(FETCHING, fetch_inc, shmem_long_atomic_fetch_inc(counter, t.peer), atomic_fetch_add(counter, 1),
+      SUM_OLD)
+FORMS(FETCHING, fetch_add, shmem_long_atomic_fetch_add(counter, STEP, t.peer),
+      atomic_fetch_add(counter, STEP), SUM_OLD)
+FORMS(FETCHING, fetch, shmem_long_atomic_fetch(counter, t.peer), atomic_load(counter),
+      added += old - INITIAL)
+FORMS(FETCHING, swap, shmem_long_atomic_swap(counter, r, t.peer), atomic_exchange(counter, r),
+      added += r - old)
 
-/* Each operation in both forms, followed by shmem_quiet; `sum` is the total that they add. */
-#define NOT_FETCHING(name, call, ptr, sum)                                    \
-    static void name(const struct transfer *transfer, long repetitions)       \
-    {                                                                         \
-        const struct transfer t = *transfer;                                  \
-        long *counter = (long *)t.dest;                                       \
-        for (long r = 0; r < repetitions; r++) {                              \
-            call;                                                             \
-            shmem_quiet();                                                    \
-        }                                                                     \
-        tally.added = sum;                                                    \
-    }                                                                         \
-    static void name##_ptr(const struct transfer *transfer, long repetitions) \
-    {                                                                         \
-        const struct transfer t = *transfer;                                  \
-        _Atomic long *counter = shmem_ptr(t.dest, t.peer);                    \
-        for (long r = 0; r < repetitions; r++) {                              \
-            ptr;                                                              \
-            shmem_quiet();                                                    \
-        }                                                                     \
-        tally.added = sum;                                                    \
-    }
-
-NOT_FETCHING(add, shmem_long_atomic_add(counter, 1, t.peer), atomic_fetch_add(counter, 1),
-             repetitions)
-NOT_FETCHING(set, shmem_long_atomic_set(counter, INITIAL + r + 1, t.peer),
-             atomic_store(counter, INITIAL + r + 1), repetitions)
+FORMS(NOT_FETCHING, add, shmem_long_atomic_add(counter, 1, t.peer), atomic_fetch_add(counter, 1),
+      repetitions)
+FORMS(NOT_FETCHING, set, shmem_long_atomic_set(counter, INITIAL + r + 1, t.peer),
+      atomic_store(counter, INITIAL + r + 1), repetitions)
 
 /* Each tries to increment the value that it saw last; it fails if another PE changed the value. */
 static void compare_swap(const struct transfer *transfer, long repetitions)
