@@ -352,5 +352,5 @@ int main(void)
     }
     shmemx_sync_nb(WORLD, &request);
     shmem_finalize();
-    return 0;
+    return check_status();
 }
