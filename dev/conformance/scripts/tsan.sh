@@ -15,7 +15,7 @@ tsan_mutex
 sanitized_cargo thread "${mutex[*]/#/-Clink-arg=}" build --package ferroshmem-libshmem --package ferroshmem --lib
 gcc -O1 -fno-builtin -c -o "$work/names.o" "$here/scripts/tsan_names.c"
 gcc -std=gnu11 -O1 -g -fsanitize=thread -pthread -I "$here/../../include" -I "$here/c" \
-    -o "$work/threads" "$here/c/threads.c" "$work/names.o" "${mutex[@]}" "$sanitized/$host/debug/libshmem.a" \
+    -o "$work/threads" "$here/c/threads.c" "$work/names.o" "${mutex[@]}" "$sanitized/libshmem.a" \
     -ldl -lm
 bad=0
 for round in 1 2 3 4 5; do

@@ -11,7 +11,7 @@ use crate::run::{self, works};
 use crate::{PREFIX_VARIABLE, install, workspace};
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use programs::{BUILD, DEBUG_FOLDER, INSTALLATION, LINTING, LINTS, UNSTABLE_FOLDER};
+use programs::{BUILD, DEBUG_FOLDER, INSTALLATION, LINTING, LINTS};
 use scheduler::{Ended, Plan};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -244,8 +244,7 @@ fn steps(prefix: &Path, fast: bool, built: bool) -> Result<Vec<Step>> {
         command.args(*arguments).env(PREFIX_VARIABLE, prefix);
         let step = Step::new(name, *threads, Work::Run(command));
         all.push(match *script {
-            RUST_SANITIZERS | TSAN => step.needs(&[INSTALLATION]).resource(UNSTABLE_FOLDER),
-            BARE => step.needs(&[INSTALLATION]).resource(DEBUG_FOLDER),
+            RUST_SANITIZERS | TSAN | BARE => step.needs(&[INSTALLATION]).resource(DEBUG_FOLDER),
             _ => step.needs(&[INSTALLATION]),
         });
     }
@@ -272,7 +271,8 @@ fn share(steps: &mut Vec<Step>, fast: bool) -> Result<()> {
                 command.envs(LINTING);
                 *linting = true;
             }
-            Work::Run(command) if step.name == EXAMPLES && clippy => {
+            // What cargo builds in that folder is then built once.
+            Work::Run(command) if step.resource == Some(DEBUG_FOLDER) && clippy => {
                 command.envs(LINTING);
             }
             Work::Run(command) if step.name == INSTALLATION && built => {
@@ -457,8 +457,10 @@ mod tests {
         let Work::BuildTests { command, linting } = &of(BUILD).work else {
             panic!("the build is no build");
         };
-        let driver = command.get_envs().any(|(name, _)| name == LINTING[0].0);
-        assert_eq!(driver, *linting);
+        let driver = |command: &Command| command.get_envs().any(|(name, _)| name == LINTING[0].0);
+        assert_eq!(driver(command), *linting);
+        let sanitized = |name| matches!(&of(name).work, Work::Run(command) if driver(command) == *linting);
+        assert!(sanitized("rust-tsan") && sanitized("tsan"));
         // Without clippy, the step stays, to say that it is skipped.
         let stays = steps.iter().any(|step| step.name == LINTS);
         assert_ne!(stays, *linting);

@@ -36,9 +36,6 @@ struct Hint {
 /// Cargo locks the folder of a profile while it builds: such steps would wait for each other.
 pub(super) const DEBUG_FOLDER: &str = "target/debug";
 
-/// The folder of builds with unstable options, which cargo locks likewise.
-pub(super) const UNSTABLE_FOLDER: &str = "target/sanitizers";
-
 const fn hint(name: &'static str, trials: usize, threads: usize) -> Hint {
     Hint { name, trials, threads, resource: None }
 }
