@@ -95,7 +95,7 @@ static void copy(uint64_t steps, int first, int end, int to)
         row *rows = heap.vector[steps % 2][v] + first;
         shmem_putmem_nbi(rows, rows, (end - first) * sizeof(row), to);
     }
-    shmem_quiet();
+    shmem_fence();
     shmem_uint64_atomic_set(&heap.copied[shmem_my_pe()], steps, to);
     shmem_quiet();
 }

@@ -16,6 +16,9 @@ use crate::progress::{Signs, Watchdog};
 /// end their daemons some time after the job.
 const GONE_WITHIN: Duration = Duration::from_secs(5);
 
+/// Time within which what was printed on a host arrives that was cut off: TCP sends again after 6 and 13 s.
+const HEARD_WITHIN: Duration = Duration::from_secs(20);
+
 /// Characters of the command lines of processes that are left, in reports.
 const SHOWN: usize = 100;
 
@@ -192,12 +195,12 @@ impl TestCluster {
         Ok(())
     }
 
-    /// Ends a launcher whose job has no PE any more, unless it ends: one that could not be told so may wait for ever.
-    pub fn end_launcher(&self, process: &mut Process) -> Result<()> {
-        match process.wait(GONE_WITHIN)? {
-            Some(_) => Ok(()),
-            None => self.cluster.sweep(),
-        }
+    /// Ends a launcher whose job has no PE any more, unless it ends: one that could not be told so may wait for ever, and
+    /// keeps the hosts from other jobs. Whether it has ended.
+    pub fn end_launcher(&self, process: &mut Process) -> Result<bool> {
+        let has_ended = process.wait(HEARD_WITHIN)?.is_some();
+        self.cluster.sweep()?;
+        Ok(has_ended)
     }
 
     /// What jobs show of themselves: all their processes on all hosts, and what they have printed.
