@@ -72,34 +72,37 @@ pub unsafe fn begin_agreed(
         if team.connection().is_some() {
             fatal(name, "non-blocking collectives are for the teams of one job: use the routine that waits");
         }
-        // SAFETY: the caller promises arrays as the collective needs them.
-        let bytes = unsafe { collective.bytes(team.members.size) };
-        let operation = Operation::new(bytes, move |node, shadow| {
-            // Whole, as it is what may go to another thread.
-            let (arrays, collective): (Arrays, Collective) = (arrays, collective);
-            let group = Group::of_team(node, name, shadow);
-            if let Some(Agreement { word, place }) = agreement
-                && let Err(other) = agree_in(&group, word)
-            {
-                fatal(
-                    name,
-                    format_args!(
-                        "PE {} begins another collective of the team, or with another array, length, type, operator or \
-                            root: all members must begin the same ones in the same order; begun at {place}",
-                        other.pe
-                    ),
-                );
-            }
-            // SAFETY: the caller promises valid arrays until the request is complete.
-            unsafe { OnGroup { node, group: &group }.execute(&collective, arrays) };
-        });
-        let request = if is_persistent {
-            let exchange = exchange(name, rt, (team.members.size, arrays), &collective);
-            // SAFETY: as above.
-            unsafe { rt.collectives.init(name, &rt.node, team, operation, exchange) }
-        } else {
-            rt.collectives.begin(&rt.node, team, operation)
+        let operation = || {
+            // SAFETY: the caller promises arrays as the collective needs them.
+            let bytes = unsafe { collective.bytes(team.members.size) };
+            Operation::new(bytes, move |node, shadow| {
+                // Whole, as it is what may go to another thread.
+                let (arrays, collective): (Arrays, Collective) = (arrays, collective);
+                let group = Group::of_team(node, name, shadow);
+                if let Some(Agreement { word, place }) = agreement
+                    && let Err(other) = agree_in(&group, word)
+                {
+                    fatal(
+                        name,
+                        format_args!(
+                            "PE {} begins another collective of the team, or with another array, length, type, \
+                                operator or root: all members must begin the same ones in the same order; begun at \
+                                {place}",
+                            other.pe
+                        ),
+                    );
+                }
+                // SAFETY: the caller promises valid arrays until the request is complete.
+                unsafe { OnGroup { node, group: &group }.execute(&collective, arrays) };
+            })
         };
+        // Members that compare what they begin do so before they send values.
+        let exchange = match agreement {
+            None => exchange(name, rt, (team.members.size, arrays), &collective),
+            Some(_) => None,
+        };
+        // SAFETY: the caller promises arrays as the collective needs them.
+        let request = unsafe { rt.collectives.begin(name, &rt.node, team, exchange, operation, is_persistent) };
         request as usize
     })
 }
@@ -116,12 +119,15 @@ fn exchange(
         Collective::Fcollect { bytes } => (Combination::Blocks { differ: false }, bytes),
         Collective::Alltoall { bytes } => (Combination::Blocks { differ: true }, bytes),
         Collective::Reduce { n, op } => (Combination::Reduction(op), n.saturating_mul(op.size())),
+        Collective::Broadcast { bytes, root, to_root: true } if (root as usize) < members => {
+            (Combination::Broadcast(root as usize), bytes)
+        }
         _ => return None,
     };
     let blocks = |differ| bytes.saturating_mul(if differ { members } else { 1 });
     let (to, from) = match combination {
         Combination::Blocks { differ } => (blocks(true), blocks(differ)),
-        Combination::Reduction(_) => (bytes, bytes),
+        Combination::Reduction(_) | Combination::Broadcast(_) => (bytes, bytes),
     };
     for (argument, addr, length) in [("dest", dest.cast_const(), to), ("source", source, from)] {
         if length > 0 {

@@ -13,7 +13,7 @@
 //! sees all that earlier threads have written there. What the program has written before it begins an operation comes
 //! with the lock `operations`, and `completed` gives the program what the operation has written.
 //!
-//! A persistent request may start an exchange of few bytes ([`exchange`]) instead, if nothing is under way. Who has the
+//! An exchange of few bytes ([`exchange`]) needs no coroutine, if nothing else is under way when it begins. Who has the
 //! lock ends it before it resumes the coroutine.
 //!
 //! An exchange between neighbours ([`neighbors`]) needs neither coroutine nor team.
@@ -29,7 +29,7 @@ pub mod strided;
 use std::collections::VecDeque;
 use std::fmt;
 use std::mem::MaybeUninit;
-use std::ptr::{self, NonNull};
+use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -38,6 +38,7 @@ use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use ferroshmem_core::constants::PREDEFINED_TEAMS;
 use ferroshmem_core::failure::fatal::fatal;
+use ferroshmem_core::group::{Group, MemberAddresses};
 use ferroshmem_core::handle::Table;
 use ferroshmem_core::node::Node;
 use ferroshmem_core::offload;
@@ -50,9 +51,9 @@ use ferroshmem_platform::atomic::{Atomic as _, Atomics, Std};
 use ferroshmem_platform::{Held, ShortLock};
 
 use crate::graph::Graph;
-use exchange::Exchange;
+use exchange::{Arrays, Combination, Exchange};
 use neighbors::Neighbors;
-use persistent::{Persistent, Started, is_persistent};
+use persistent::{Persistent, Plan, Started, is_persistent};
 
 /// Words of what an operation knows.
 const WORDS: usize = 11;
@@ -96,6 +97,16 @@ impl Operation {
 /// Bytes of a coroutine's stack, of which those exist that are touched: algorithms need a few pages.
 const STACK: usize = 256 << 10;
 
+/// Instead of a number of polls: a wait.
+const WAITS: u32 = u32::MAX;
+
+/// How a collective begins.
+#[derive(Debug)]
+enum Start {
+    Exchange(Exchange),
+    Operation(Operation),
+}
+
 /// Why a coroutine is suspended.
 enum Event {
     /// Other members are not as far; in this wait, they were not before, `again`.
@@ -109,14 +120,13 @@ enum Event {
 /// What executes operations.
 #[derive(Default)]
 struct Execution {
-    /// The exchange that is under way, before all other operations.
-    exchange: Option<NonNull<Exchange<'static>>>,
+    /// The exchange that is under way, before all other operations, and the number by which it goes on.
+    exchange: Option<(Exchange, u32)>,
     /// Executes the others.
     coroutine: Option<Coroutine<(), Event, ()>>,
 }
 
 // SAFETY: what is on the stack of a suspended coroutine belongs to algorithms of this crate (see above), to no thread.
-// Exchanges go from thread to thread.
 unsafe impl Send for Execution {}
 
 impl Drop for Execution {
@@ -173,6 +183,11 @@ pub fn count_completed<A: Atomics>(completed: &A::U32) {
     completed.store(number, Ordering::Release);
 }
 
+/// Where the members' copies are of an array that an exchange has.
+fn addresses<'a>(node: &'a Node) -> impl Fn(&Group<'a>, *const u8, usize) -> MemberAddresses<'a, u8> + 'a {
+    |group, array, bytes| MemberAddresses::resolve(&node.transport.memory, group, "source", array, bytes)
+}
+
 impl Queue {
     fn new(node: &Node, team: &Team) -> Self {
         Self {
@@ -208,43 +223,93 @@ impl Queue {
         count_completed::<Std>(&self.completed);
     }
 
-    /// Begins an exchange, if nothing is under way; returns its number.
+    /// The members, for an exchange. Out of line: in line it is 250 bytes for each caller.
+    #[inline(never)]
+    fn group<'a>(&'a self, node: &'a Node, name: &'static str) -> Group<'a> {
+        Group::of_node_group(node, name, &self.shadow, WaitKind::Team)
+    }
+
+    /// The exchange that executes a collective, on all members alike, if one does.
+    #[inline]
+    fn exchange(&self, node: &Node, name: &'static str, (result, arrays): (Combination, Arrays)) -> Option<Exchange> {
+        let may_be = self.shadow.hierarchy.is_none() && !node.settings.check;
+        if may_be { Exchange::new(&self.group(node, name), result, arrays) } else { None }
+    }
+
+    /// Begins a collective; returns its number.
     ///
     /// # Safety
-    /// Its arrays are as the collective needs them, and it lasts, until it is complete.
-    unsafe fn begin_exchange(&self, exchange: &Exchange<'static>) -> Option<u32> {
-        if self.is_busy() {
+    /// The arrays of an exchange are as the collective needs them, until it is complete.
+    #[inline(never)]
+    unsafe fn start(&self, node: &'static Node, start: &Start) -> u32 {
+        let exchange = match start {
+            Start::Exchange(exchange) => exchange,
+            Start::Operation(operation) => return self.begin(node, *operation),
+        };
+        // SAFETY: the caller promises arrays as the collective needs them.
+        unsafe { self.begin_at_once(node, exchange) }.unwrap_or_else(|| self.begin_behind(node, *exchange))
+    }
+
+    /// Begins an exchange, if nothing is under way and it does not wait; returns its number.
+    ///
+    /// # Safety
+    /// That of [`start`](Self::start).
+    #[inline]
+    unsafe fn begin_at_once(&self, node: &Node, exchange: &Exchange) -> Option<u32> {
+        let group = &self.group(node, exchange.name);
+        let number = self.next();
+        if group.size == 1 && !self.is_busy() {
+            self.begun.store(number, Ordering::Relaxed);
+            // SAFETY: the caller's promise, for all that follows.
+            unsafe { exchange.end(group, &addresses(node), 0) };
+            self.count_completed();
+            return Some(number);
+        }
+        let mut execution = self.try_execution()?;
+        if !self.end_exchange(node, &mut execution) || self.is_busy() {
             return None;
         }
-        let execution = if exchange.is_of_one() { None } else { Some(self.try_execution()?) };
-        let number = self.next();
+        // SAFETY: as above.
+        let at = unsafe { exchange.begin(group, false) }?;
+        self.shadow.enter();
         self.begun.store(number, Ordering::Relaxed);
-        // SAFETY: the caller's promises, for all that follows.
-        unsafe {
-            if let Some(mut execution) = execution {
-                self.shadow.enter();
-                exchange.begin();
-                execution.exchange = Some(NonNull::from(exchange));
-            } else {
-                exchange.end();
-                self.count_completed();
-            }
-        }
+        execution.exchange = Some((*exchange, at));
+        self.end_exchange(node, &mut execution);
         Some(number)
     }
 
-    /// Ends the exchange that is under way, if the values are there; whether none is under way any more.
-    fn end_exchange(&self, execution: &mut Execution) -> bool {
-        if let Some(exchange) = execution.exchange {
-            // SAFETY: the caller of `begin_exchange` has promised that it lasts, and the arrays.
-            let exchange = unsafe { exchange.as_ref() };
-            if !exchange.is_complete() {
+    /// Begins an exchange behind what is under way; returns its number.
+    #[cold]
+    #[inline(never)]
+    fn begin_behind(&self, node: &'static Node, exchange: Exchange) -> u32 {
+        let operation = Operation::new(0, move |node, shadow| {
+            // Whole, as it is what may go to another thread.
+            let exchange: Exchange = exchange;
+            // SAFETY: the caller of `start` has promised the arrays.
+            unsafe { exchange.execute(&Group::of_team(node, exchange.name, shadow), &addresses(node)) };
+        });
+        self.begin(node, operation)
+    }
+
+    /// Ends the exchange that is under way, and one that follows it, as far as the values are there; whether none is
+    /// under way any more.
+    fn end_exchange(&self, node: &Node, execution: &mut Execution) -> bool {
+        self.poll_exchange(node, execution, 1)
+    }
+
+    /// The same after so many polls, or with [`WAITS`] after waiting.
+    #[inline(never)]
+    fn poll_exchange(&self, node: &Node, execution: &mut Execution, polls: u32) -> bool {
+        while let Some((exchange, at)) = &execution.exchange {
+            let group = self.group(node, exchange.name);
+            if polls != WAITS && !(0..polls).any(|_| exchange.is_complete(&group, *at)) {
                 return false;
             }
-            // SAFETY: as above.
-            unsafe { exchange.end() };
-            execution.exchange = None;
-            self.count_completed();
+            // SAFETY: the caller of `start` has promised the arrays.
+            execution.exchange = unsafe { exchange.end(&group, &addresses(node), *at) };
+            if execution.exchange.is_none() {
+                self.count_completed();
+            }
         }
         true
     }
@@ -272,7 +337,7 @@ impl Queue {
     fn advance(&self, node: &'static Node) -> Option<bool> {
         let mut execution = self.try_execution()?;
         let mut has_advanced = execution.exchange.is_some();
-        if !self.end_exchange(&mut execution) {
+        if !self.end_exchange(node, &mut execution) {
             return Some(false);
         }
         if !self.is_busy() {
@@ -317,6 +382,15 @@ impl Queue {
 
     /// Waits until the operation of a number is complete.
     fn complete(&self, node: &'static Node, number: u32) {
+        /// Some times what a flag takes from a PE that has its own core.
+        const POLLS: u32 = 100;
+
+        if self.is_complete(number) {
+            return;
+        }
+        if let Some(mut execution) = self.try_execution() {
+            self.poll_exchange(node, &mut execution, POLLS);
+        }
         if self.is_complete(number) {
             return;
         }
@@ -333,10 +407,8 @@ impl Queue {
                 }
                 continue;
             };
-            if let Some(exchange) = execution.exchange {
-                // SAFETY: the caller of `begin_exchange` has promised that it lasts.
-                unsafe { exchange.as_ref() }.wait();
-                self.end_exchange(&mut execution);
+            if execution.exchange.is_some() {
+                self.poll_exchange(node, &mut execution, WAITS);
                 continue;
             }
             // SAFETY: the thread waits, on the coroutine and elsewhere.
@@ -427,10 +499,28 @@ impl Queues {
         lock(&self.all).iter().for_each(|queue| queue.shadow.become_resilient(job, internode, since));
     }
 
-    /// Begins an operation on a team; returns its request, which is not 0.
-    pub fn begin(&self, node: &'static Node, team: &Team, operation: Operation) -> u64 {
+    /// Begins a collective on a team, or with `is_persistent` makes a request that does; returns the request, which is
+    /// not 0. The collective of the name is an operation, or the exchange that does as much.
+    ///
+    /// # Safety
+    /// The arrays are as the collective needs them until it is complete, and while the request has started.
+    pub unsafe fn begin(
+        &self,
+        name: &'static str,
+        node: &'static Node,
+        team: &Team,
+        exchange: Option<(Combination, Arrays)>,
+        operation: impl FnOnce() -> Operation,
+        is_persistent: bool,
+    ) -> u64 {
         let queue = self.queue(node, team);
-        u64::from(queue.begin(node, operation)) << 32 | u64::from(queue.tag)
+        let exchange = exchange.and_then(|exchange| queue.exchange(node, name, exchange));
+        let start = exchange.map_or_else(|| Start::Operation(operation()), Start::Exchange);
+        if is_persistent {
+            return self.insert(name, Plan::Team { queue: queue.clone(), start });
+        }
+        // SAFETY: the caller promises arrays as the collective needs them.
+        u64::from(unsafe { queue.start(node, &start) }) << 32 | u64::from(queue.tag)
     }
 
     #[cold]

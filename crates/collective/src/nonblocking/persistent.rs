@@ -1,6 +1,5 @@
 //! Persistent requests: collectives whose arguments are looked at once, and which start many times.
 
-use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
@@ -9,12 +8,10 @@ use ferroshmem_core::group::Group;
 use ferroshmem_core::node::Node;
 use ferroshmem_core::team::Team;
 use ferroshmem_core::wait::progress;
-use ferroshmem_layout::WaitKind;
 
-use super::exchange::{Arrays, Combination, Exchange};
 use super::neighbors::Neighbors;
 use super::strided::Strided;
-use super::{Operation, Queue, Queues, lock};
+use super::{Queue, Queues, Start, lock};
 use crate::graph::{Edges, Graph};
 
 /// A collective that starts many times.
@@ -30,7 +27,7 @@ pub(super) struct Persistent {
 #[derive(Debug)]
 pub(super) enum Plan {
     /// A collective of a team.
-    Team { queue: Arc<Queue>, operation: Operation, exchange: Option<Box<Exchange<'static>>> },
+    Team { queue: Arc<Queue>, start: Start },
     /// An exchange with the neighbours in a graph.
     Neighbors(Arc<Neighbors>),
 }
@@ -83,22 +80,10 @@ impl Persistent {
     /// Waits until what has started is complete, and ends it.
     #[inline]
     pub(super) fn wait(&self, name: &str, node: &'static Node) {
-        /// Some times what a flag takes from a PE that has its own core.
-        const POLLS: u32 = 100;
-
         match self.started() {
             None => return,
             Some(Started::Neighbors(neighbors, round)) => neighbors.wait(name, node, round),
-            Some(Started::Team(queue, number)) => {
-                // Without the lock, which would come between the flags of two PEs that meet here.
-                if let Plan::Team { exchange: Some(exchange), .. } = &self.plan
-                    && (0..POLLS).any(|_| exchange.is_complete())
-                    && let Some(mut execution) = queue.try_execution()
-                {
-                    queue.end_exchange(&mut execution);
-                }
-                queue.complete(node, number);
-            }
+            Some(Started::Team(queue, number)) => queue.complete(node, number),
         }
         self.end();
     }
@@ -119,42 +104,6 @@ impl Persistent {
 }
 
 impl Queues {
-    /// Makes a persistent request of a collective of the team; with `exchange`, one of the name may be executed by an
-    /// exchange of these arrays.
-    ///
-    /// # Safety
-    /// The arrays are as the collective needs them while the request has started.
-    pub unsafe fn init(
-        &self,
-        name: &'static str,
-        node: &'static Node,
-        team: &Team,
-        operation: Operation,
-        exchange: Option<(Combination, Arrays)>,
-    ) -> u64 {
-        let queue = self.queue(node, team);
-        // SAFETY: the request has the queue, which no one moves, until its exchange is dropped.
-        let shadow: &'static Team = unsafe { &*ptr::from_ref(&queue.shadow) };
-        let exchange = exchange.filter(|_| shadow.hierarchy.is_none() && !node.settings.check);
-        let exchange = exchange.and_then(|(result, arrays)| {
-            Exchange::new(Group::of_node_group(node, name, shadow, WaitKind::Team), result, arrays).map(Box::new)
-        });
-        let operation = exchange.as_deref().map_or(operation, |exchange| {
-            // SAFETY: a request that has started is not freed.
-            let exchange: &'static Exchange<'static> = unsafe { &*ptr::from_ref(exchange) };
-            Operation::new(0, move |_, shadow| {
-                shadow.enter();
-                // SAFETY: the caller of `init` has promised the arrays.
-                unsafe {
-                    exchange.begin();
-                    exchange.wait();
-                    exchange.end();
-                }
-            })
-        });
-        self.insert(name, Plan::Team { queue: queue.clone(), operation, exchange })
-    }
-
     /// Makes a persistent request of an exchange between neighbours; None if a member has failed. Collective over the
     /// graph's team.
     ///
@@ -174,7 +123,7 @@ impl Queues {
         Some(self.insert(name, Plan::Neighbors(neighbors)))
     }
 
-    fn insert(&self, name: &str, plan: Plan) -> u64 {
+    pub(super) fn insert(&self, name: &str, plan: Plan) -> u64 {
         let count = self.inits.fetch_add(1, Ordering::Relaxed);
         let mut request = 0;
         self.persistent.insert(|at| {
@@ -263,8 +212,8 @@ impl Queues {
     pub fn start(&self, name: &str, node: &'static Node, request: u64) {
         let persistent = self.inactive(name, request);
         let Persistent { plan, started, .. } = persistent;
-        let (queue, operation, exchange) = match plan {
-            Plan::Team { queue, operation, exchange } => (queue, operation, exchange),
+        let (queue, start) = match plan {
+            Plan::Team { queue, start } => (queue, start),
             Plan::Neighbors(neighbors) => {
                 // SAFETY: the caller of `init_neighbors` has promised the arrays.
                 let round = unsafe { neighbors.start(node) };
@@ -278,12 +227,8 @@ impl Queues {
             }
             fatal(name, "the team of the request is destroyed: make the request anew for another one");
         }
-        let number = match exchange {
-            // SAFETY: the caller of `init` has promised the arrays; a request that has started is not freed.
-            Some(exchange) => unsafe { queue.begin_exchange(exchange) },
-            None => None,
-        };
-        let number = number.unwrap_or_else(|| queue.begin(node, *operation));
+        // SAFETY: the caller of `begin` has promised the arrays.
+        let number = unsafe { queue.start(node, start) };
         started.store(STARTED | u64::from(number), Ordering::Relaxed);
     }
 

@@ -93,12 +93,8 @@ impl Group<'_> {
                 None => self.wait_for_value(slots, call, root),
                 Some(sockets) => self.hand_on_value(slots, call, root, sockets),
             };
-            // SAFETY: the caller promises that `dest` is writable for `bytes` bytes; no root writes
-            // the entry before this member counts the call.
-            unsafe { dest.copy_from_nonoverlapping(value, bytes) };
-            self.touches(value, bytes);
-            // The root has made sure of this; recording it keeps the position within K of the count.
-            slots.position.ring.set_taken(call.before());
+            // SAFETY: the caller promises that `dest` is writable for `bytes` bytes.
+            unsafe { self.take_value(slots, call, value, dest) };
         } else {
             // It must not be more calls ahead of the others than the ring has entries.
             self.make_room(slots, call);
@@ -173,18 +169,65 @@ impl Group<'_> {
         flag::post(&slots.of(self.me).ring.taken.count, call.number);
     }
 
+    /// Begins a [broadcast](Self::broadcast_small) from this root's `source`, or from another root: its number. None if
+    /// a root has to wait for room and may not.
+    ///
+    /// # Safety
+    /// That of [`broadcast_small`](Self::broadcast_small). This member ends it before it begins another call.
+    pub unsafe fn begin_broadcast(&self, root: usize, source: *const u8, bytes: usize, may_wait: bool) -> Option<u32> {
+        let (slots, call) = self.next_ring_call(bytes);
+        if root == self.me && !may_wait && !self.has_room(slots, call) {
+            return None;
+        }
+        slots.position.ring.number.store(call.number, Ordering::Relaxed);
+        if root == self.me {
+            // SAFETY: the caller promises that `source` is readable for `bytes` bytes.
+            unsafe { self.leave_value(slots, call, source) };
+            flag::post(&slots.of(self.me).ring.taken.count, call.number);
+        }
+        Some(call.number)
+    }
+
+    /// Whether the value of another root is there.
+    pub fn is_broadcast(&self, root: usize, number: u32, bytes: usize) -> bool {
+        let (flag, _) = RingCall { number, bytes }.entry(self.ring_slots().of(root));
+        flag::value(flag) == number & flag::VALUE
+    }
+
+    /// Waits for the value of another root, and ends the broadcast.
+    ///
+    /// # Safety
+    /// `dest` is writable for `bytes` bytes.
+    pub unsafe fn end_broadcast(&self, root: usize, number: u32, dest: *mut u8, bytes: usize) {
+        let (slots, call) = (self.ring_slots(), RingCall { number, bytes });
+        let value = self.wait_for_value(slots, call, root);
+        // SAFETY: the caller promises that `dest` is writable for `bytes` bytes.
+        unsafe { self.take_value(slots, call, value, dest) };
+        flag::post(&slots.of(self.me).ring.taken.count, call.number);
+    }
+
+    fn ring_slots(&self) -> &Slots<'_> {
+        match &self.channel {
+            Channel::Slots(slots) => slots,
+            _ => unreachable!("this group has no slots"),
+        }
+    }
+
     fn begin_ring_call(&self, bytes: usize) -> (&Slots<'_>, RingCall) {
+        let (slots, call) = self.next_ring_call(bytes);
+        slots.position.ring.number.store(call.number, Ordering::Relaxed);
+        (slots, call)
+    }
+
+    /// The next call, which is not counted yet.
+    fn next_ring_call(&self, bytes: usize) -> (&Slots<'_>, RingCall) {
         debug_assert!(bytes <= RING_BYTES);
-        let Channel::Slots(slots) = &self.channel else {
-            unreachable!("this group has no slots");
-        };
-        let count = &slots.position.ring.number;
-        let mut number = count.load(Ordering::Relaxed).wrapping_add(1);
+        let slots = self.ring_slots();
+        let mut number = slots.position.ring.number.load(Ordering::Relaxed).wrapping_add(1);
         if number & flag::VALUE == 0 {
             // Entries show this value before their first post.
             number += 1;
         }
-        count.store(number, Ordering::Relaxed);
         (slots, RingCall { number, bytes })
     }
 
@@ -202,6 +245,19 @@ impl Group<'_> {
         // Others have read the entries to come, and a store waits until the line is back.
         let (next, _) = call.after_next().entry(slots.of(self.me));
         prefetch_for_write((&raw const *next).cast());
+    }
+
+    /// Takes the value of a root, which is there.
+    ///
+    /// # Safety
+    /// `dest` is writable for the bytes of the call, which this member has not counted as taken.
+    unsafe fn take_value(&self, slots: &Slots<'_>, call: RingCall, value: *const u8, dest: *mut u8) {
+        // SAFETY: the caller promises that `dest` is writable; no root writes the entry before this member counts the
+        // call.
+        unsafe { dest.copy_from_nonoverlapping(value, call.bytes) };
+        self.touches(value, call.bytes);
+        // The root has made sure of this; recording it keeps the position within K of the count.
+        slots.position.ring.set_taken(call.before());
     }
 
     /// Waits for the value that a member leaves.
@@ -229,6 +285,13 @@ impl Group<'_> {
         self.touches(value, call.bytes);
         flag::post(flag, call.number);
         own
+    }
+
+    /// Whether [`make_room`](Self::make_room) would not wait.
+    fn has_room(&self, slots: &Slots<'_>, call: RingCall) -> bool {
+        let needed = call.number.wrapping_sub(call.depth() / 2);
+        let has_taken = |member| flag::reached(flag::value(&slots.of(member).ring.taken.count), needed);
+        slots.position.ring.is_taken(call.before()) || (0..self.size).all(|m| m == self.me || has_taken(m))
     }
 
     /// Waits until all members have taken the value that is in the entry for a call. If they have not, until
