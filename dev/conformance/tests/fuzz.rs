@@ -43,7 +43,10 @@ fn main() {
         suite.add(format!("node::{trial}"), move |s| run(s, seeds, STEPS, &[]));
     }
     let launchers = launchers();
-    for seed in 0..ON_HOSTS {
+    // The first ones, and the first in which PEs fail.
+    let loses = |seed: &u64| Sequence::new(*seed, STEPS_ON_HOSTS, 16, &launchers).loses;
+    let losing: Vec<u64> = (ON_HOSTS..100).filter(loses).take(2).collect();
+    for seed in (0..ON_HOSTS).chain(losing) {
         let launchers = launchers.clone();
         if !launchers.is_empty() {
             suite.add(format!("hosts::{seed}"), move |s| run(s, seed..seed + 1, STEPS_ON_HOSTS, &launchers));

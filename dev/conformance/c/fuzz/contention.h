@@ -42,6 +42,9 @@ static void contend_for_lock(struct rng *rng, int number)
     for (int pe = 0; pe < n; pe++)
         all += is_left(pe) ? pe % most + 1 : 0;
     struct rng own = rng_of(next(rng), (uint64_t)me, 0);
+    /* The words of locks are PE 0's. */
+    if (!is_left(0) && is_on_hosts())
+        return;
     locked[which].count = 0;
     meet();
     for (int i = 0; i < me % most + 1; i++) {

@@ -111,32 +111,103 @@ static void look_at_failures(const struct team *t, uint64_t victims, uint64_t kn
     expect_that(*F(shmemx_failures)() == known, "shmemx_failures", number);
 }
 
+/* What PEs have open over a team when it fails: a stream with an item for each, an exchange, a reduction. */
+static struct {
+    shmemx_stream_t stream;
+    shmemx_graph_t ring;
+    shmemx_req_h exchange, reduction;
+} opened;
+
+static void open_over(const struct team *t, int number)
+{
+    static const int periodic = 1;
+    static long dest[3], source[3];
+    int ok = F(shmemx_stream_create)(t->handle, sizeof(long), 0, &opened.stream) == 0
+             && F(shmemx_cart_create)(t->handle, 1, &t->size, &periodic, &opened.ring) == 0
+             && F(shmemx_neighbor_alltoallmem_init)(opened.ring, dest, source, sizeof(long), &opened.exchange) == 0
+             && forms[1].reduce(t->handle, dest + 2, source + 2, 1, SHMEMX_SIGNED + 8, SHMEMX_SUM,
+                                &opened.reduction) == 0;
+    expect_that(ok, "a stream, a graph and persistent requests", number);
+    /* A PE that has returned may fail while others are in the last call. */
+    meet();
+}
+
+/* Before the failure is known. */
+static void use_opened(const struct team *t)
+{
+    long item = t->rank[me];
+    for (int k = 0; k < t->size; k++)
+        F(shmemx_stream_push)(opened.stream, &item, k);
+    F(shmemx_req_start)(&opened.reduction);
+}
+
+/* What a team has open that has failed ends, without waiting for any PE. */
+static void end_opened(int number)
+{
+    long item;
+    int from;
+    F(shmemx_stream_end)(opened.stream);
+    while (F(shmemx_stream_wait)(opened.stream))
+        while (F(shmemx_stream_pull)(opened.stream, &item, &from))
+            expect_that(item == from, "an item of a stream that fails", number);
+    expect_that(F(shmemx_req_wait)(&opened.reduction) == -1, "a reduction that was started before", number);
+    F(shmemx_req_start)(&opened.exchange);
+    F(shmemx_req_start)(&opened.reduction);
+    expect_that(F(shmemx_req_wait)(&opened.reduction) == -1, "a reduction of a team that has failed", number);
+    expect_that(F(shmemx_req_wait)(&opened.exchange) == -1, "an exchange of a team that has failed", number);
+    F(shmemx_req_free)(&opened.reduction);
+    F(shmemx_req_free)(&opened.exchange);
+    F(shmemx_graph_destroy)(opened.ring);
+    F(shmemx_stream_destroy)(opened.stream);
+}
+
 /* One PE or two end, after so many microseconds; the second perhaps once it has agreed on the failure of the first. */
 static struct {
     int how, first, count, pause;
     uint64_t early, victims, known;
 } loss;
 
+/* Whether each node has a PE of these: one that loses its last ends the job. */
+static int are_on_all_nodes(uint64_t pes)
+{
+    for (int pe = 0; pe < n; pe++) {
+        int other = 0;
+        while (other < n && (!(pes & bit(other)) || first_of[0][other] != first_of[0][pe]))
+            other++;
+        if (other == n)
+            return 0;
+    }
+    return 1;
+}
+
 /* From now on, nothing is drawn for the PEs that end early, and no collective that needs them. */
-static void doom(struct rng *rng)
+static void doom(struct rng *rng, int number)
 {
     const struct team *t = &teams[everyone];
     int count = t->size > 2 && once_in(rng, 3) ? 2 : 1, late = count == 2 && once_in(rng, 2), how = below(rng, 7);
-    int first = below(rng, t->size), second = (first + between(rng, 1, t->size - 1)) % t->size;
-    int pause = below(rng, 2) * below(rng, 3000);
-    if (t->size < 2 || free_teams() == 0)
-        return;
+    int first = 0, pause;
+    uint64_t early = 0, victims = t->mask;
+    for (int tries = 0; !are_on_all_nodes(t->mask & ~victims); tries++) {
+        if (t->size < 2 || free_teams() == 0 || tries == 8)
+            return;
+        first = below(rng, t->size);
+        early = victims = bit(t->pes[first]);
+        if (count == 2)
+            victims |= bit(t->pes[(first + between(rng, 1, t->size - 1)) % t->size]);
+    }
+    pause = below(rng, 2) * below(rng, 3000);
+    if (!late)
+        early = victims;
     loss.how = how;
     loss.first = t->pes[first];
     loss.count = count;
     loss.pause = pause;
     loss.known = (uint64_t)__builtin_popcountll(lost);
-    loss.early = loss.victims = bit(t->pes[first]);
-    if (count == 2)
-        loss.victims |= bit(t->pes[second]);
-    if (!late)
-        loss.early = loss.victims;
-    lost |= loss.early;
+    loss.early = early;
+    loss.victims = victims;
+    open_over(t, number);
+    lost |= early;
+    dying = early;
 }
 
 static void end_if_doomed(void)
@@ -152,6 +223,7 @@ static void recover(struct rng *rng, int number)
     struct team *t = &teams[everyone];
     uint64_t victims = loss.victims;
     int count = loss.count, late = victims != loss.early;
+    use_opened(t);
     notice(t, loss.how, loss.first, loss.known, number);
     int failed = agree(t, t->mask & ~loss.early, number);
     if (victims & bit(me)) {
@@ -166,6 +238,7 @@ static void recover(struct rng *rng, int number)
     lost |= victims;
     loss.count = 0;
     look_at_failures(t, victims, loss.known + (uint64_t)count, number);
+    end_opened(number);
     t->failed = 1;
     int all = (int)(shrink(t, number) - teams);
     if (everyone != 0)

@@ -173,40 +173,6 @@ static void end_phase(struct rng *rng)
     free_chunks();
 }
 
-static void take_step(void)
-{
-    struct rng rng = rng_of(seed, (uint64_t)step, 0);
-    int die = below(&rng, 100), operations = between(&rng, 1, 8 * n * threads + 10);
-    if (operations > 400)
-        operations = 400;
-    int number = 1;
-    if (loses && once_in(&rng, 200 / n + 1) && !is_left_out(number))
-        doom(&rng);
-    if (loss.count > 0 && (die >= 80 || once_in(&rng, 3))) {
-        end_if_doomed();
-        recover(&rng, number);
-    }
-    if (die < 80) {
-        for (; number <= operations; number++) {
-            struct rng own = rng_of(seed, (uint64_t)step, (uint64_t)number);
-            if (!is_left_out(number))
-                draw_operation(&own, number);
-        }
-    } else if (die < 92) {
-        for (; number <= 6; number++) {
-            struct rng own = rng_of(seed, (uint64_t)step, (uint64_t)number);
-            if (!is_left_out(number))
-                draw_object(&own, number);
-        }
-        meet();
-    } else if (die < 97) {
-        contend_for_lock(&rng, number);
-    } else {
-        contend_for_counter(&rng, number);
-    }
-    end_phase(&rng);
-}
-
 /* The teams of the nodes: which PEs have the same one is known from the lowest of each. */
 static void add_teams(void)
 {
@@ -241,6 +207,42 @@ static void add_teams(void)
             ->alive = 2;
     }
     contexts[0] = (struct context){1, 0, -1, SHMEM_CTX_DEFAULT};
+    F(shmem_barrier_all)();
+}
+
+static void take_step(void)
+{
+    struct rng rng = rng_of(seed, (uint64_t)step, 0);
+    int die = below(&rng, 100), operations = between(&rng, 1, 8 * n * threads + 10);
+    if (operations > 400)
+        operations = 400;
+    int number = 1;
+    if (loses && once_in(&rng, (is_on_hosts() ? 20 : 200) / n + 1) && !is_left_out(number))
+        doom(&rng, number);
+    if (loss.count > 0 && (die >= 80 || once_in(&rng, 3))) {
+        end_if_doomed();
+        recover(&rng, number);
+        dying = 0;
+    }
+    if (die < 80) {
+        for (; number <= operations; number++) {
+            struct rng own = rng_of(seed, (uint64_t)step, (uint64_t)number);
+            if (!is_left_out(number))
+                draw_operation(&own, number);
+        }
+    } else if (die < 92) {
+        for (; number <= 6; number++) {
+            struct rng own = rng_of(seed, (uint64_t)step, (uint64_t)number);
+            if (!is_left_out(number))
+                draw_object(&own, number);
+        }
+        meet();
+    } else if (die < 97) {
+        contend_for_lock(&rng, number);
+    } else {
+        contend_for_counter(&rng, number);
+    }
+    end_phase(&rng);
 }
 
 /* The ways to initialise, of which one is drawn. */
@@ -271,14 +273,15 @@ static void summarise(int coverage, int steps)
     own_calls[1] = (long)(compared >> 20);
     meet();
     check_signals();
+    expect_that(*F(shmemx_failures)() == (uint64_t)__builtin_popcountll(lost), "shmemx_failures", 0);
     F(shmem_uchar_or_reduce)(teams[everyone].handle, any, mine, COUNT);
     F(shmem_long_sum_reduce)(teams[everyone].handle, all_calls, own_calls, 2);
     int different = 0;
     for (int i = 0; i < COUNT; i++)
         different += any[i];
-    if (acts_for_lost()) {
-        printf("fuzz: seed %llu: %d steps of %d PEs, %ld calls, %ld MiB compared: no difference\n",
-               (unsigned long long)seed, steps, n, all_calls[0], all_calls[1]);
+    if (teams[everyone].rank[me] == 0) {
+        printf("fuzz: seed %llu: %d steps of %d PEs, %d of them lost, %ld calls, %ld MiB compared: no difference\n",
+               (unsigned long long)seed, steps, n, __builtin_popcountll(lost), all_calls[0], all_calls[1]);
         for (int i = 0; coverage && i < COUNT; i++)
             if (any[i])
                 printf("called %s\n", routines[i].name);
@@ -335,7 +338,6 @@ int main(int argc, char **argv)
     for (int i = 0; i < area_count; i++)
         refill(&areas[i], 0, areas[i].bytes, &rng);
     add_teams();
-    F(shmem_barrier_all)();
     for (step = 0; step < steps; step++) {
         if (is_left_out(-1))
             continue;

@@ -28,8 +28,25 @@ static uint64_t lost;
 
 static int is_left(int pe) { return !(lost & bit(pe)); }
 
-/* The PE that does for those that are lost what each does for itself. */
-static int acts_for_lost(void) { return me == __builtin_ctzll(~lost); }
+/* Of each kind of team: the lowest PE of those that a PE shares this part of a machine with. The first is the node. */
+static int first_of[4][MOST_PES];
+
+static int is_on_hosts(void) { return first_of[0][n - 1] != first_of[0][0]; }
+
+/* Whether a PE's operations reach the memory of another: if that is lost, those of its node do. */
+static int reaches(int pe, int other) { return is_left(other) || first_of[0][pe] == first_of[0][other]; }
+
+/* Whether this PE does for one that is lost what each does for itself. */
+static int acts_for(int other)
+{
+    for (int pe = 0; pe < me; pe++)
+        if (is_left(pe) && reaches(pe, other))
+            return 0;
+    return !is_left(other) && reaches(me, other);
+}
+
+/* PEs that fail in this phase: what those of other nodes do to their memory may still happen. */
+static uint64_t dying;
 
 static void *checked(void *p)
 {
@@ -118,6 +135,7 @@ static void forget_claims(void)
         for (int pe = 0; pe < n; pe++)
             areas[a].claims[pe].count = 0;
     memset(owners, 0, sizeof owners);
+    dying = 0;
 }
 
 static int is_complete(const struct claim *c)

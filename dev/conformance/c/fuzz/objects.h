@@ -13,9 +13,8 @@
 static int fixed_areas;
 static size_t largest_area;
 
-/* Of each kind of team: the lowest PE of those that a PE shares this part of a machine with. */
+/* Of `first_of`. */
 static const int kinds_of_teams[] = {SHMEMX_TEAM_NODE, SHMEMX_TEAM_SOCKET, SHMEMX_TEAM_NUMA, SHMEMX_TEAM_CACHE};
-static int first_of[4][MOST_PES];
 
 static int is_zero(const unsigned char *at, size_t bytes)
 {
@@ -70,9 +69,11 @@ static void begin_or_end_space(struct rng *rng, int number)
 /* A space of a team from its creation to its end. Over several nodes it has to be that of all PEs. */
 static void use_space(struct rng *rng, int number)
 {
-    const struct team *t = &teams[first_of[0][n - 1] == first_of[0][0] ? draw_team(rng) : 0];
+    const struct team *t = &teams[is_on_hosts() ? 0 : draw_team(rng)];
     size_t bytes = 4096 + (size_t)below(rng, 100000);
     int rank = t->rank[me], frees = below(rng, 2);
+    if (t->failed)
+        return;
     shmemx_space_t of_team = create_space(rng, t, bytes, number);
     F(shmemx_thread_lend)(NULL, 0);
     if (rank < 0)
@@ -100,8 +101,8 @@ static void renew(struct area *a, size_t at, size_t bytes, struct rng *rng)
 {
     if (bytes > 0)
         refill(a, at, bytes, rng);
-    for (int pe = 0; acts_for_lost() && pe < n; pe++)
-        if (!is_left(pe))
+    for (int pe = 0; pe < n; pe++)
+        if (acts_for(pe))
             F(shmem_putmem)(a->base, model(a, pe, 0), a->bytes, pe);
 }
 

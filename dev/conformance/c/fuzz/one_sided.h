@@ -75,6 +75,7 @@ static int draw_transfer(struct rng *rng, int pe, int thread, int target, int co
     int get = is_get(r->kind), requested = completes_at_once(r, number), nbi = is_nbi(r->kind) && !requested;
     int single = r->kind == KIND_P || r->kind == KIND_G;
     size_t size = (size_t)r->size;
+    int lands = reaches(pe, target);
     /* Padding is compared by the PE that has it. */
     if (is_padded(r) && !is_left(target))
         return 0;
@@ -88,7 +89,8 @@ static int draw_transfer(struct rng *rng, int pe, int thread, int target, int co
     while (span_of(there, nelems) * size > limit || span_of(here, nelems) * size > limit)
         nelems = nelems / 2 - nelems / 2 % block;
     size_t bytes = span_of(here, nelems) * size, remote_bytes = span_of(there, nelems) * size;
-    int symmetric = !single && once_in(rng, 2);
+    /* What an operation gets that does not reach its target has any value. */
+    int symmetric = !single && once_in(rng, 2) && (lands || !get);
     struct toucher outer = {bit(pe), pe, thread, context, 0, get ? READ : WRITE_REMOTE};
     struct toucher inner = {bit(pe), pe, thread, context, 0, get ? WRITE : READ};
     size_t at = 0, own = 0;
@@ -107,7 +109,7 @@ static int draw_transfer(struct rng *rng, int pe, int thread, int target, int co
     }
     /* What a long double's padding becomes is open until the next barrier. */
     int padded = is_padded(r);
-    if (padded && !get)
+    if ((padded && !get) || !lands)
         outer.pes = 0;
     if (padded && get)
         inner.pes = 0;
@@ -124,7 +126,7 @@ static int draw_transfer(struct rng *rng, int pe, int thread, int target, int co
         random_bytes(rng, data, bytes);
     }
     unsigned char *outside = model(remote, target, at);
-    for (size_t i = 0; i < nelems; i++) {
+    for (size_t i = 0; lands && i < nelems; i++) {
         size_t out = index_of(there, i) * size, in = index_of(here, i) * size;
         memcpy(get ? data + in : outside + out, get ? outside + out : data + in, size);
         if (padded && !get && target == me)
@@ -151,9 +153,9 @@ static int draw_transfer(struct rng *rng, int pe, int thread, int target, int co
     op->a.bsize = block;
     op->a.nblocks = nelems / block;
     set_context(op, context, target);
-    if (get && !symmetric)
+    if (get && !symmetric && lands)
         expect(op, real, expected, bytes, nbi ? context : -1);
-    if (!get && !symmetric)
+    else if (!symmetric)
         scribble(op, real, bytes, nbi ? context : -1);
     return 1;
 }
@@ -225,7 +227,9 @@ static void emit_atomic(int pe, int thread, int target, int context, const struc
 {
     unsigned char *word = model(a, target, at), before[8];
     memcpy(before, word, (size_t)r->size);
-    apply_atomic(r->kind, r->size, word, value, cond);
+    known &= reaches(pe, target);
+    if (reaches(pe, target))
+        apply_atomic(r->kind, r->size, word, value, cond);
     struct op *op = append(pe, thread, CALL, r, number);
     if (op == NULL)
         return;
@@ -258,7 +262,7 @@ static int draw_atomic(struct rng *rng, int pe, int thread, int number)
     struct area *a = draw_area(rng);
     int class = once_in(rng, 3) ? 0 : class_of(r->kind);
     int fetch = r->kind == KIND_ATOMIC_FETCH || r->kind == KIND_ATOMIC_FETCH_NBI;
-    struct toucher t = {bit(pe), pe, thread, context, class * 16 + r->size,
+    struct toucher t = {reaches(pe, target) ? bit(pe) : 0, pe, thread, context, class * 16 + r->size,
                         class ? COMMUTING : fetch ? READ : WRITE_REMOTE};
     size_t size = (size_t)r->size;
     for (int tries = 0; tries < TRIES; tries++) {
@@ -287,14 +291,15 @@ static int draw_signal(struct rng *rng, int pe, int thread, int number)
     const struct routine *r = draw_routine(rng, kind, context, 0);
     struct area *a = draw_area(rng);
     int add = kind == KIND_SIGNAL_ADD;
-    struct toucher t = {bit(pe), pe, thread, context, 1000, add ? COMMUTING : WRITE_REMOTE};
+    struct toucher t = {reaches(pe, target) ? bit(pe) : 0, pe, thread, context, 1000, add ? COMMUTING : WRITE_REMOTE};
     for (int tries = 0; r != NULL && tries < TRIES; tries++) {
         size_t at = add ? 128 + (size_t)below(rng, 8) * 8 : draw_offset(rng, a, 8, SIGNED, 8);
         if (at + 8 > a->bytes || !may_touch(a, target, at, at + 8, &t))
             continue;
         touch(a, target, at, at + 8, &t, r, number);
         uint64_t value = next(rng);
-        apply_atomic(kind, 8, model(a, target, at), &value, &value);
+        if (reaches(pe, target))
+            apply_atomic(kind, 8, model(a, target, at), &value, &value);
         struct op *op = append(pe, thread, CALL, r, number);
         if (op != NULL) {
             op->a.sig_addr = (uint64_t *)(void *)(a->base + at);
@@ -342,7 +347,7 @@ static int draw_access(struct rng *rng, int pe, int thread, int number)
     if (!store)
         target = pe;
     enum access access = !store ? READ : target == pe ? WRITE : WRITE_REMOTE;
-    struct toucher t = {bit(pe), pe, thread, 0, 0, access};
+    struct toucher t = {reaches(pe, target) ? bit(pe) : 0, pe, thread, 0, 0, access};
     size_t at = draw_offset(rng, a, bytes, BYTES, 8);
     if (bytes == 0 || !may_touch(a, target, at, at + bytes, &t))
         return 0;
@@ -350,7 +355,10 @@ static int draw_access(struct rng *rng, int pe, int thread, int number)
     unsigned char *expected = private_memory(bytes), *there = model(a, target, at);
     if (store) {
         random_bytes(rng, expected, bytes);
-        memcpy(there, expected, bytes);
+        if (reaches(pe, target))
+            memcpy(there, expected, bytes);
+    } else {
+        memcpy(expected, there, bytes);
     }
     enum action action = !store ? NOTHING : target == pe ? STORE : STORE_DIRECTLY;
     struct op *op = append(pe, thread, action, NULL, number);
@@ -360,7 +368,6 @@ static int draw_access(struct rng *rng, int pe, int thread, int number)
     op->from = expected;
     op->bytes = bytes;
     op->a.pe = target;
-    memcpy(expected, there, bytes);
     if (!store) {
         /* Guards are another's memory. */
         op->check = (struct check){a->base + at, expected, bytes, 0, number, NULL, NULL, 0, 0};

@@ -51,7 +51,7 @@ pub struct Sequence {
     pub env: Vec<(String, String)>,
     /// How the program is compiled: a number of [`Sequence::builds`].
     pub build: usize,
-    /// Whether PEs kill themselves and the others go on, which they do on one node alone.
+    /// Whether PEs kill themselves and the others go on.
     pub loses: bool,
     /// Where the PEs are.
     pub place: Place,
@@ -112,6 +112,13 @@ impl Sequence {
             None => (self.steps / 4).max(2),
         };
         self.place = Place::Hosts(Launch { launcher, place }, links);
+        // One launcher of several nodes goes on without a PE, and each node has to keep one.
+        if random.once_in(3) && launchers.contains(&Launcher::SlurmPmi2) {
+            self.loses = true;
+            self.pes = self.pes.max(2 * hosts);
+            let place = Placement { pes: self.pes, ..place };
+            self.place = Place::Hosts(Launch { launcher: Launcher::SlurmPmi2, place }, links);
+        }
     }
 
     /// The ways to compile the program: with inlined operations, and without; the names of the profiling
@@ -254,6 +261,7 @@ mod tests {
 
     #[test]
     fn hosts_are_full() {
+        let mut lose = 0;
         for seed in 0..500 {
             let sequence = Sequence::new(seed, 100, 16, &Launcher::ALL);
             let Place::Hosts(launch, _) = sequence.place else {
@@ -261,6 +269,8 @@ mod tests {
             };
             assert_eq!(launch.place.pes, sequence.pes);
             assert_eq!(sequence.pes % launch.place.hosts, 0, "{sequence}");
+            lose += usize::from(sequence.loses && sequence.pes > launch.place.hosts);
         }
+        assert!(lose > 100, "PEs fail in {lose} sequences");
     }
 }
