@@ -168,8 +168,6 @@ mod tests {
 
     /// Routines that no random sequence can have, and why.
     const NEVER: &[(&str, &str)] = &[
-        ("shmemx_replace", "a new process would have to know what the others have drawn: kills.rs replaces PEs"),
-        ("shmemx_restarted", "says that a process is such a one"),
         ("shmem_finalize", "ends the sequence: called once, at its end"),
         ("shmem_global_exit", "ends the job: called where a difference is found"),
     ];

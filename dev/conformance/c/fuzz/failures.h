@@ -167,6 +167,9 @@ static struct {
     uint64_t early, victims, known;
 } loss;
 
+/* What this PE counts of failures that were replaced. */
+static uint64_t past;
+
 /* Whether each node has a PE of these: one that loses its last ends the job. */
 static int are_on_all_nodes(uint64_t pes)
 {
@@ -202,7 +205,7 @@ static void doom(struct rng *rng, int number)
     loss.first = t->pes[first];
     loss.count = count;
     loss.pause = pause;
-    loss.known = (uint64_t)__builtin_popcountll(lost);
+    loss.known = past + (uint64_t)__builtin_popcountll(lost);
     loss.early = early;
     loss.victims = victims;
     open_over(t, number);
@@ -255,6 +258,63 @@ static void recover(struct rng *rng, int number)
         if (t->alive == 1 && ((t->mask & ~lost) == 0 || once_in(rng, 2)))
             end_team(i);
     }
+}
+
+/* What a new process has to know, of PEs that were there before: where to go on. */
+static struct {
+    int step;
+    unsigned char *heap;
+} resumed;
+
+/* All PEs begin anew, with what a new process knows: other teams, contexts and contents. */
+static void begin_anew(void)
+{
+    struct rng rng = rng_of(seed, (uint64_t)resumed.step, UINT64_MAX);
+    lost = 0;
+    everyone = 0;
+    past = *F(shmemx_failures)();
+    memset(teams, 0, sizeof teams);
+    memset(contexts, 0, sizeof contexts);
+    memset(sync_arrays, 0, sizeof sync_arrays);
+    memset(signals_to, 0, sizeof signals_to);
+    read_signal = result_signal = 0;
+    results = 0;
+    for (int i = 0; i < area_count; i++)
+        refill(&areas[i], 0, areas[i].bytes, &rng);
+    F(shmem_barrier_all)();
+}
+
+/* New processes take the numbers of the PEs that are lost, with their heaps. */
+static void replace_lost(void)
+{
+    for (int i = 0; i < MOST_TEAMS; i++)
+        if (teams[i].alive && teams[i].handle != SHMEM_TEAM_WORLD && teams[i].handle != SHMEM_TEAM_SHARED)
+            end_team(i);
+    for (int c = 1; c < MOST_CONTEXTS; c++)
+        if (contexts[c].alive)
+            destroy_context(c);
+    if (space != SHMEMX_SPACE_INVALID)
+        end_space();
+    while (area_count > fixed_areas) {
+        F(shmem_free)(areas[area_count - 1].base);
+        remove_area(area_count - 1);
+    }
+    resumed.step = step + 1;
+    resumed.heap = areas[1].base;
+    expect_that(F(shmemx_replace)() == 0, "shmemx_replace", 0);
+    for (int pe = 0; pe < n; pe++)
+        if (acts_for(pe))
+            compare_lost(&areas[1], pe);
+    F(shmem_barrier_all)();
+    begin_anew();
+}
+
+/* In a new process: what the others know. */
+static void ask_others(void)
+{
+    for (int pe = 0; resumed.heap == NULL; pe = (pe + 1) % n)
+        if (pe != me)
+            F(shmem_getmem)(&resumed, &resumed, sizeof resumed, pe);
 }
 
 #endif

@@ -1,6 +1,6 @@
 /* A differential fuzzer: random sequences of every routine, compared with a sequential model.
  *
- *   fuzz SEED STEPS [threads N] [area BYTES] [drop LIST] [trace STEP] [loses] [verbose] [coverage]
+ *   fuzz SEED STEPS [threads N] [area BYTES] [drop LIST] [trace STEP] [loses] [replaces] [verbose] [coverage]
  *
  * All PEs draw the same sequence from the seed. A step is a phase between two barriers: operations
  * of all PEs' threads, or what PEs make together, or contention. LIST names what is left out:
@@ -16,7 +16,7 @@
 static unsigned char globals[24 * 1024] __attribute__((__aligned__(64))) = {1};
 
 static const char *left_out = "";
-static int verbose;
+static int verbose, replaces;
 
 /* Whether the list leaves out an operation, or with `op` -1 a step. */
 static int is_left_out(int op)
@@ -243,6 +243,10 @@ static void take_step(void)
         contend_for_counter(&rng, number);
     }
     end_phase(&rng);
+    if (replaces && lost != 0 && once_in(&rng, 3)) {
+        replace_lost();
+        add_teams();
+    }
 }
 
 /* The ways to initialise, of which one is drawn. */
@@ -273,7 +277,7 @@ static void summarise(int coverage, int steps)
     own_calls[1] = (long)(compared >> 20);
     meet();
     check_signals();
-    expect_that(*F(shmemx_failures)() == (uint64_t)__builtin_popcountll(lost), "shmemx_failures", 0);
+    expect_that(*F(shmemx_failures)() == past + (uint64_t)__builtin_popcountll(lost), "shmemx_failures", 0);
     F(shmem_uchar_or_reduce)(teams[everyone].handle, any, mine, COUNT);
     F(shmem_long_sum_reduce)(teams[everyone].handle, all_calls, own_calls, 2);
     int different = 0;
@@ -294,8 +298,8 @@ static void summarise(int coverage, int steps)
 int main(int argc, char **argv)
 {
     if (argc < 3) {
-        fprintf(stderr, "usage: fuzz SEED STEPS [threads N] [area BYTES] [drop LIST] [trace STEP] [loses] [verbose] "
-                        "[coverage]\n");
+        fprintf(stderr, "usage: fuzz SEED STEPS [threads N] [area BYTES] [drop LIST] [trace STEP] [loses] [replaces] "
+                        "[verbose] [coverage]\n");
         return 2;
     }
     int steps = atoi(argv[2]), coverage = 0, traced = -1;
@@ -313,6 +317,7 @@ int main(int argc, char **argv)
         else if (strcmp(argv[i], "trace") == 0)
             traced = atoi(value);
         loses |= strcmp(argv[i], "loses") == 0;
+        replaces |= strcmp(argv[i], "replaces") == 0;
         verbose |= strcmp(argv[i], "verbose") == 0;
         coverage |= strcmp(argv[i], "coverage") == 0;
     }
@@ -328,17 +333,25 @@ int main(int argc, char **argv)
         expect_that(F(shmemx_resilient)() == 0, "shmemx_resilient", 0);
     largest_area = area_bytes;
     add_area("static memory", globals, sizeof globals);
-    unsigned char *heap = F(shmem_malloc)(area_bytes);
+    int is_new = F(shmemx_restarted)() > 0;
+    if (is_new)
+        ask_others();
+    unsigned char *heap = is_new ? resumed.heap : F(shmem_malloc)(area_bytes);
     if (heap == NULL) {
         fprintf(stderr, "fuzz: the symmetric heap is too small for %zu bytes\n", area_bytes);
         F(shmem_global_exit)(2);
     }
     add_area("the symmetric heap", heap, area_bytes);
     fixed_areas = area_count;
-    for (int i = 0; i < area_count; i++)
-        refill(&areas[i], 0, areas[i].bytes, &rng);
+    if (is_new) {
+        F(shmem_barrier_all)();
+        begin_anew();
+    } else {
+        for (int i = 0; i < area_count; i++)
+            refill(&areas[i], 0, areas[i].bytes, &rng);
+    }
     add_teams();
-    for (step = 0; step < steps; step++) {
+    for (step = resumed.step; step < steps; step++) {
         if (is_left_out(-1))
             continue;
         if (verbose && me == 0)

@@ -50,6 +50,15 @@ static shmemx_space_t create_space(struct rng *rng, const struct team *t, size_t
     return made;
 }
 
+static void end_space(void)
+{
+    for (int i = area_count - 1; i >= 0; i--)
+        if (areas[i].in_space)
+            remove_area(i);
+    F(shmemx_space_destroy)(space);
+    space = SHMEMX_SPACE_INVALID;
+}
+
 static void begin_or_end_space(struct rng *rng, int number)
 {
     if (space == SHMEMX_SPACE_INVALID && lost != 0)
@@ -59,11 +68,7 @@ static void begin_or_end_space(struct rng *rng, int number)
         space = create_space(rng, &teams[0], bytes_of_space, number);
         return;
     }
-    for (int i = area_count - 1; i >= 0; i--)
-        if (areas[i].in_space)
-            remove_area(i);
-    F(shmemx_space_destroy)(space);
-    space = SHMEMX_SPACE_INVALID;
+    end_space();
 }
 
 /* A space of a team from its creation to its end. Over several nodes it has to be that of all PEs. */

@@ -53,6 +53,8 @@ pub struct Sequence {
     pub build: usize,
     /// Whether PEs kill themselves and the others go on.
     pub loses: bool,
+    /// Whether new processes take the numbers of PEs that fail, which they do on one node alone.
+    pub replaces: bool,
     /// Where the PEs are.
     pub place: Place,
 }
@@ -82,10 +84,12 @@ impl Sequence {
             env: environment(&mut random),
             build: random.below(6).saturating_sub(2),
             loses: false,
+            replaces: false,
             place: Place::Node,
         };
         if launchers.is_empty() {
             sequence.loses = random.once_in(3);
+            sequence.replaces = sequence.loses && random.once_in(2);
         } else {
             sequence.put_on_hosts(&mut random, launchers);
         }
@@ -151,6 +155,9 @@ impl Sequence {
         if self.loses {
             words.push("loses".to_owned());
         }
+        if self.replaces {
+            words.push("replaces".to_owned());
+        }
         if !left_out.is_empty() {
             words.extend(["drop".to_owned(), left_out.to_string()]);
         }
@@ -170,6 +177,9 @@ impl fmt::Display for Sequence {
         write!(f, "seed {}: {} PEs{threads}, {} steps", self.seed, self.pes, self.steps)?;
         if self.loses {
             f.write_str(", PEs fail")?;
+        }
+        if self.replaces {
+            f.write_str(" and are replaced")?;
         }
         if let Place::Hosts(launch, links) = &self.place {
             write!(f, ", {launch}")?;
@@ -256,7 +266,10 @@ mod tests {
         for threads in 1..=4 {
             assert!(all.iter().any(|s| s.threads == threads), "{threads} threads");
         }
-        assert!(all.iter().any(|s| s.loses && s.pes > 2), "PEs never fail");
+        for replaces in [false, true] {
+            let fail = all.iter().any(|s| s.loses && s.replaces == replaces && s.pes > 2);
+            assert!(fail, "PEs never fail, or replaced: {replaces}");
+        }
     }
 
     #[test]
