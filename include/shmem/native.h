@@ -770,46 +770,35 @@ SHMEMI_INLINE int shmemi_lock_turns(long *lock, long held, int is_held) {
            && SHMEMI_LIKELY(__atomic_compare_exchange_n((long *)shmemi_at(lock, 0), &from, is_held ? 0 : held, 0,
                                                         __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE));
 }
-#define SHMEMI_SET_LOCK(routine)                             \
-    {                                                        \
-        if (shmemi_lock_turns(lock, shmemi_lock_held(), 0)) { \
-            SHMEMI_COUNTED_SYNC(LOCK);                       \
-        } else {                                             \
-            SHMEMI_CALL(routine);                            \
-            call(lock);                                      \
-        }                                                    \
+#define SHMEMI_TURN_LOCK(routine, is_held, kind)                      \
+    {                                                                 \
+        if (shmemi_lock_turns(lock, shmemi_lock_held(), is_held)) {   \
+            SHMEMI_COUNTED_SYNC(kind);                                \
+        } else {                                                      \
+            SHMEMI_CALL(routine);                                     \
+            call(lock);                                               \
+        }                                                             \
     }
-#define SHMEMI_CLEAR_LOCK(routine)                           \
-    {                                                        \
+#define SHMEMI_SET_LOCK(routine) SHMEMI_TURN_LOCK(routine, 0, LOCK)
+#define SHMEMI_CLEAR_LOCK(routine)                                    \
+    {                                                                 \
         /* The stores of the critical section are complete, also for PEs that do not take the lock. */ \
-        SHMEMI_COMPLETE_ATOMIC();                            \
-        if (shmemi_lock_turns(lock, shmemi_lock_held(), 1)) { \
-            SHMEMI_COUNTED_SYNC(UNLOCK);                     \
-        } else {                                             \
-            SHMEMI_CALL(routine);                            \
-            call(lock);                                      \
-        }                                                    \
+        SHMEMI_COMPLETE_ATOMIC();                                     \
+        SHMEMI_TURN_LOCK(routine, 1, UNLOCK)                          \
     }
-#define SHMEMI_MY_PE(routine)                                      \
-    {                                                              \
-        unsigned known = (unsigned)(uintptr_t)shmemi_native.my_pe; \
-        if (SHMEMI_LIKELY(known != 0)) {                           \
-            return (int)(known - 1u);                              \
-        } else {                                                   \
-            SHMEMI_CALL(routine);                                  \
-            return call();                                         \
-        }                                                          \
+/* A number, which is kept with `more` added once the library is initialised. */
+#define SHMEMI_NUMBER(routine, number, more)                          \
+    {                                                                 \
+        unsigned known = (unsigned)(uintptr_t)shmemi_native.number;   \
+        if (SHMEMI_LIKELY(known != 0)) {                              \
+            return (int)(known - more);                               \
+        } else {                                                      \
+            SHMEMI_CALL(routine);                                     \
+            return call();                                            \
+        }                                                             \
     }
-#define SHMEMI_N_PES(routine)                                      \
-    {                                                              \
-        unsigned known = (unsigned)(uintptr_t)shmemi_native.n_pes; \
-        if (SHMEMI_LIKELY(known != 0)) {                           \
-            return (int)known;                                     \
-        } else {                                                   \
-            SHMEMI_CALL(routine);                                  \
-            return call();                                         \
-        }                                                          \
-    }
+#define SHMEMI_MY_PE(routine) SHMEMI_NUMBER(routine, my_pe, 1u)
+#define SHMEMI_N_PES(routine) SHMEMI_NUMBER(routine, n_pes, 0u)
 
 /* The typed operations, for each C type once. */
 #define SHMEMI_BIT_AMO_TYPES(define)                                          \
