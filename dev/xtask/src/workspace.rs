@@ -32,3 +32,25 @@ pub(crate) fn cargo(subcommand: &str) -> Command {
     command.arg(subcommand).arg("--manifest-path").arg(root().join("Cargo.toml"));
     command
 }
+
+#[cfg(test)]
+mod tests {
+    use super::cargo;
+    use crate::run::printed;
+    use std::collections::BTreeSet;
+
+    /// Cargo builds this program by itself first: crates with other features than in the workspace would be compiled
+    /// twice, with all that is over them.
+    #[test]
+    fn crates_have_the_features_of_the_workspace() {
+        let crates = |edges: &str, of: &[&str]| -> BTreeSet<String> {
+            let mut tree = cargo("tree");
+            tree.args(["--offline", "--prefix=none", "--format={p} {f}", "--edges", edges]).args(of);
+            let printed = printed(&mut tree).unwrap();
+            printed.lines().map(|line| line.trim_end_matches(" (*)").to_owned()).collect()
+        };
+        let (own, all) = (crates("normal,build", &["--package=xtask"]), crates("all", &["--workspace"]));
+        let others: Vec<_> = own.difference(&all).collect();
+        assert!(own.len() > 1 && others.is_empty(), "{others:?}");
+    }
+}
