@@ -334,10 +334,13 @@ fn wrapper(target: &Target) -> String {
 fn build(packages: &[&str], target: Option<&Target>, profile: &str) -> Result<PathBuf> {
     let mut build = target::cargo(target, "build")?;
     build.args(["--profile", profile]);
-    for package in packages {
+    let debug = profile == "dev";
+    // With it, syn has the features that it has where tests are built: it and what is over it are built once.
+    let macros = debug.then_some("ferroshmem-macros");
+    for package in packages.iter().copied().chain(macros) {
         build.args(["--package", package]);
     }
     run(&mut build)?;
-    let folder = if profile == "dev" { "debug" } else { profile };
+    let folder = if debug { "debug" } else { profile };
     Ok(workspace::target()?.join(target::folder(target)).join(folder))
 }
