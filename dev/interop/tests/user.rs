@@ -189,6 +189,13 @@ fn cargo(s: &Setting, program: &Path, command: &str) -> Job {
 /// Features that crates have in this workspace: without them, those and what is over them would be compiled once more.
 const BUILT: &str = r#"
 syn-3 = { package = "syn", version = "3", features = ["full"] }
+
+[dependencies.base64]
+version = "0.23"
+
+[dependencies.libc]
+version = "0.2"
+features = ["extra_traits"]
 "#;
 
 /// Copies the program to where it may be built, with the versions of this workspace.
