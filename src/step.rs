@@ -17,65 +17,69 @@ use crate::order::quiet_all;
 /// Steps taken by the world.
 static TAKEN: AtomicU32 = AtomicU32::new(0);
 
-macro_rules! steps {
-    ($($step:ident = $name:literal),* $(,)?) => {
-        /// The call that a step belongs to.
+/// Declares an enum whose variants have names.
+macro_rules! named {
+    ($(#[$of_type:meta])* enum $type:ident { $($(#[$of_variant:meta])* $variant:ident = $name:literal,)* }) => {
+        $(#[$of_type])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         #[repr(u8)]
-        pub(crate) enum Step {
-            $(#[doc = $name] $step),*
+        pub(crate) enum $type {
+            $($(#[$of_variant])* $variant,)*
         }
 
-        const STEPS: &[Step] = &[$(Step::$step),*];
+        impl $type {
+            const ALL: &[Self] = &[$(Self::$variant),*];
 
-        impl Step {
             pub(crate) fn name(self) -> &'static str {
                 match self {
-                    $(Self::$step => $name),*
+                    $(Self::$variant => $name,)*
                 }
             }
         }
     };
 }
 
-steps! {
-    Barrier = "Team::barrier",
-    Alloc = "allocation",
-    Free = "drop of an array",
-    Keep = "Symmetric::keep",
-    Share = "Symmetric::share",
-    Reclaim = "Shared::reclaim",
-    Open = "Symmetric::open",
-    Close = "Window::close",
-    Atomics = "Symmetric::into_atomics",
-    IntoInner = "Atomics::into_inner",
-    Split = "Team::split_strided",
-    Split2d = "Team::split_2d",
-    SplitByColor = "Team::split",
-    SplitByKind = "Team::split_by_kind",
-    Destroy = "drop of a Team",
-    Stream = "Team::stream",
-    ResetStream = "Stream::reset",
-    EndStream = "drop of a Stream",
-    Space = "World::space",
-    EndSpace = "drop of a Space",
-    Spawn = "Team::spawn",
-    Accept = "Team::accept",
-    Connect = "Team::connect",
-    Join = "Team::join",
-    Export = "World::export",
-    EndExport = "drop of an Exported",
-    Broadcast = "Team::broadcast",
-    Reduce = "Team::reduce",
-    Scan = "Team::scan",
-    Collect = "Team::collect",
-    Fcollect = "Team::fcollect",
-    Alltoall = "Team::alltoall",
-    Alltoalls = "Team::alltoalls",
-    Gather = "Team::gather",
-    Scatter = "Team::scatter",
-    ReduceRoot = "Team::reduce_root",
-    ReduceScatter = "Team::reduce_scatter",
+named! {
+    /// The call that a step belongs to.
+    enum Step {
+        Barrier = "Team::barrier",
+        Alloc = "allocation",
+        Free = "drop of an array",
+        Keep = "Symmetric::keep",
+        Share = "Symmetric::share",
+        Reclaim = "Shared::reclaim",
+        Open = "Symmetric::open",
+        Close = "Window::close",
+        Atomics = "Symmetric::into_atomics",
+        IntoInner = "Atomics::into_inner",
+        Split = "Team::split_strided",
+        Split2d = "Team::split_2d",
+        SplitByColor = "Team::split",
+        SplitByKind = "Team::split_by_kind",
+        Destroy = "drop of a Team",
+        Stream = "Team::stream",
+        ResetStream = "Stream::reset",
+        EndStream = "drop of a Stream",
+        Space = "World::space",
+        EndSpace = "drop of a Space",
+        Spawn = "Team::spawn",
+        Accept = "Team::accept",
+        Connect = "Team::connect",
+        Join = "Team::join",
+        Export = "World::export",
+        EndExport = "drop of an Exported",
+        Broadcast = "Team::broadcast",
+        Reduce = "Team::reduce",
+        Scan = "Team::scan",
+        Collect = "Team::collect",
+        Fcollect = "Team::fcollect",
+        Alltoall = "Team::alltoall",
+        Alltoalls = "Team::alltoalls",
+        Gather = "Team::gather",
+        Scatter = "Team::scatter",
+        ReduceRoot = "Team::reduce_root",
+        ReduceScatter = "Team::reduce_scatter",
+    }
 }
 
 impl Step {
@@ -120,59 +124,29 @@ pub(crate) fn word(step: Step, taken: u32, details: &[Detail]) -> u64 {
     (step as u64 + 1) << 56 | u64::from(taken & 0xffff) << 40 | digest >> 24
 }
 
-/// What the members' calls of one step must have in common.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum What {
-    /// The array.
-    Array,
-    /// A number of elements.
-    Length,
-    /// The type of the elements.
-    Type,
-    /// The operator of a reduction, or the kind of a scan.
-    Operator,
-    /// The root.
-    Root,
-    /// The strides between elements or blocks.
-    Strides,
-    /// The members of the new team.
-    Members,
-    /// The way of opening or closing an array.
-    Sharing,
-    /// The name of an exported array.
-    Name,
-    /// When items of a stream are sent.
-    Pace,
-}
-
-impl What {
-    /// All, in the order in which members look for what differs.
-    const ALL: [Self; 10] = [
-        Self::Length,
-        Self::Type,
-        Self::Operator,
-        Self::Root,
-        Self::Strides,
-        Self::Members,
-        Self::Sharing,
-        Self::Name,
-        Self::Pace,
-        Self::Array,
-    ];
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Array => "array",
-            Self::Length => "length",
-            Self::Type => "type",
-            Self::Operator => "operator",
-            Self::Root => "root",
-            Self::Strides => "stride",
-            Self::Members => "set of members",
-            Self::Sharing => "way of sharing the array",
-            Self::Name => "name",
-            Self::Pace => "pace",
-        }
+named! {
+    /// What the members' calls of one step must have in common, in the order in which members look for what differs.
+    enum What {
+        /// A number of elements.
+        Length = "length",
+        /// The type of the elements.
+        Type = "type",
+        /// The operator of a reduction, or the kind of a scan.
+        Operator = "operator",
+        /// The root.
+        Root = "root",
+        /// The strides between elements or blocks.
+        Strides = "stride",
+        /// The members of the new team.
+        Members = "set of members",
+        /// The way of opening or closing an array.
+        Sharing = "way of sharing the array",
+        /// The name of an exported array.
+        Name = "name",
+        /// When items of a stream are sent.
+        Pace = "pace",
+        /// The array.
+        Array = "array",
     }
 }
 
@@ -237,7 +211,7 @@ fn first_difference(team: usize, step: Step, taken: u32, details: &[Detail]) -> 
         let number = taken.wrapping_add(1 + *what as u32);
         agree::agree(step.name(), team, word(step, number, &of_what)).is_err()
     };
-    What::ALL.into_iter().find(differs)
+    What::ALL.iter().copied().find(differs)
 }
 
 #[cold]
@@ -249,7 +223,7 @@ fn differ(
     caller: &Location<'_>,
 ) {
     let (pe, word) = (other.pe, other.word);
-    let theirs = (word >> 56).checked_sub(1).and_then(|place| STEPS.get(place as usize));
+    let theirs = (word >> 56).checked_sub(1).and_then(|place| Step::ALL.get(place as usize));
     let same_step = (word ^ mine) >> 40 & 0xffff == 0;
     let all_here = other.all.iter().all(|word| is_same_step(*word, mine));
     let (left, found) = match theirs {
@@ -322,7 +296,7 @@ mod tests {
         ] {
             assert_ne!(base, other);
         }
-        assert_eq!(STEPS[(base >> 56) as usize - 1], Step::Reduce);
+        assert_eq!(Step::ALL[(base >> 56) as usize - 1], Step::Reduce);
         assert!(is_same_step(base, word(Step::Reduce, 7, &[b])));
         assert!(!is_same_step(base, word(Step::Reduce, 8, &[a, b])));
     }
