@@ -195,8 +195,8 @@ impl TestCluster {
         Ok(())
     }
 
-    /// Ends a launcher whose job has no PE any more, unless it ends: one that could not be told so may wait for ever, and
-    /// keeps the hosts from other jobs. Whether it has ended.
+    /// Ends a launcher whose job has no PE any more, unless it ends: one that could not be told so may wait for ever,
+    /// and keeps the hosts from other jobs. Whether it has ended.
     pub fn end_launcher(&self, process: &mut Process) -> Result<bool> {
         let has_ended = process.wait(HEARD_WITHIN)?.is_some();
         self.cluster.sweep()?;
