@@ -155,7 +155,7 @@ fn on_two_hosts(launcher: Launcher, pes: usize) -> Launch {
 const CUT: [&str; 7] = ["barrier", "reduce", "messages", "agree", "shrink", "nonblocking", "fcollect-long"];
 
 /// Seconds within which a host is lost, and how long a job may take to start, and to end then.
-const TIMEOUT: &str = "6";
+const TIMEOUT: &str = "10";
 const START: Duration = Duration::from_secs(60);
 const OVER_WITHIN: Duration = Duration::from_secs(30);
 
