@@ -2,7 +2,7 @@
 /* The routines that are no family of several types. */
 
 /* A call of which no result shows that it has come back. */
-#define CALL(NAME, ...) (F(NAME)(__VA_ARGS__), check(1, #NAME))
+#define RETURNS(NAME, ...) (F(NAME)(__VA_ARGS__), check(1, #NAME))
 
 static void teams(void) {
     shmem_team_t copy = SHMEM_TEAM_INVALID, x = SHMEM_TEAM_INVALID, y = SHMEM_TEAM_INVALID, of_ctx;
@@ -23,7 +23,7 @@ static void teams(void) {
     rc = F(shmem_ctx_get_team)(team_ctx, &of_ctx);
     check(rc == 0 && of_ctx == copy, "shmem_ctx_get_team");
     shmem_ctx_destroy(team_ctx);
-    CALL(shmem_team_destroy, copy);
+    RETURNS(shmem_team_destroy, copy);
     rc = F(shmem_team_split_2d)(SHMEM_TEAM_WORLD, 2, NULL, 0, &x, NULL, 0, &y);
     check(rc == 0 && shmem_team_n_pes(x) <= 2 && shmem_team_n_pes(y) <= (n + 1) / 2, "shmem_team_split_2d");
     shmem_team_destroy(x);
@@ -45,20 +45,20 @@ static void contexts(void) {
     shmem_ctx_session_config_t config;
     config.total_ops = 1;
     check(F(shmem_ctx_create)(SHMEM_CTX_PRIVATE, &own) == 0, "shmem_ctx_create");
-    CALL(shmem_ctx_session_start, own, SHMEM_CTX_SESSION_BATCH, &config, SHMEM_CTX_SESSION_TOTAL_OPS);
-    CALL(shmem_ctx_session_stop, own);
-    CALL(shmem_ctx_fence, own);
-    CALL(shmem_ctx_quiet, own);
-    CALL(shmem_ctx_pe_quiet, own, &to, 1);
-    CALL(shmem_ctx_destroy, own);
-    CALL(shmem_fence, );
+    RETURNS(shmem_ctx_session_start, own, SHMEM_CTX_SESSION_BATCH, &config, SHMEM_CTX_SESSION_TOTAL_OPS);
+    RETURNS(shmem_ctx_session_stop, own);
+    RETURNS(shmem_ctx_fence, own);
+    RETURNS(shmem_ctx_quiet, own);
+    RETURNS(shmem_ctx_pe_quiet, own, &to, 1);
+    RETURNS(shmem_ctx_destroy, own);
+    RETURNS(shmem_fence, );
     F(shmemx_region_begin)("every prototype");
     F(shmemx_region_end)();
     check(1, "shmemx_region_begin");
     F(shmemx_counter_reset)();
     check(F(shmemx_counter_read)(SHMEMX_COUNTER_PUT, SHMEMX_COUNTER_BYTES) == 0, "shmemx_counter_read");
-    CALL(shmem_quiet, );
-    CALL(shmem_pe_quiet, &to, 1);
+    RETURNS(shmem_quiet, );
+    RETURNS(shmem_pe_quiet, &to, 1);
 }
 
 static void memory(void) {
@@ -66,7 +66,7 @@ static void memory(void) {
     check(p != NULL, "shmem_malloc");
     p = F(shmem_realloc)(p, 1000);
     check(p != NULL, "shmem_realloc");
-    CALL(shmem_free, p);
+    RETURNS(shmem_free, p);
     p = F(shmem_align)(4096, 10);
     check(p != NULL && (uintptr_t)p % 4096 == 0, "shmem_align");
     shmem_free(p);
@@ -80,7 +80,7 @@ static void memory(void) {
     check(p != NULL, "shmalloc");
     p = F(shrealloc)(p, 200);
     check(p != NULL, "shrealloc");
-    CALL(shfree, p);
+    RETURNS(shfree, p);
     p = F(shmemalign)(256, 10);
     check(p != NULL && (uintptr_t)p % 256 == 0, "shmemalign");
     shmem_free(p);
@@ -101,10 +101,10 @@ static void spaces(void) {
     check(*word == from, "shmem_long_p to a space");
     void *p = F(shmemx_space_calloc)(space, 10, 10);
     check(p != NULL && zero((unsigned char *)p, 100), "shmemx_space_calloc");
-    CALL(shmemx_space_free, space, p);
+    RETURNS(shmemx_space_free, space, p);
     p = F(shmemx_space_align)(space, 4096, 10);
     check(p != NULL && (uintptr_t)p % 4096 == 0, "shmemx_space_align");
-    CALL(shmemx_space_destroy, space);
+    RETURNS(shmemx_space_destroy, space);
     int until = 1;
     check(F(shmemx_thread_lend)(&until, -1) == 0, "shmemx_thread_lend");
 }
@@ -470,7 +470,7 @@ static void neighbors(void) {
     F(shmemx_req_wait)(&request);
     check(cells[0] == 7 * left, "shmemx_neighbor_alltoallmem_init");
     F(shmemx_req_free)(&request);
-    CALL(shmemx_graph_destroy, graph);
+    RETURNS(shmemx_graph_destroy, graph);
     shmem_free(cells);
 }
 
@@ -492,7 +492,7 @@ static void queries(void) {
           "shmem_addr_accessible");
     check(F(shmem_ptr)(area, me) == area && F(shmem_ptr)(&major, to) == NULL, "shmem_ptr");
     F(shmem_pcontrol)(1);
-    CALL(shmem_pcontrol, 2, "more", 3);
+    RETURNS(shmem_pcontrol, 2, "more", 3);
     F(shmem_clear_cache_inv)();
     F(shmem_set_cache_inv)();
     F(shmem_clear_cache_line_inv)(area);
