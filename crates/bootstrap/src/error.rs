@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io;
+use std::time::Duration;
 
 /// One line with the cause and, where there is one, the remedy.
 #[derive(thiserror::Error)]
@@ -40,12 +41,12 @@ pub enum Error {
         reason: String,
     },
     /// A server is silent.
-    #[error("{launcher} gave no answer within {seconds} s: it hangs, or a process of the job did not come this far")]
+    #[error("{launcher} gave no answer within {deadline:?}: it hangs, or a process of the job did not come this far")]
     Timeout {
         /// The launcher.
         launcher: String,
         /// The deadline.
-        seconds: f32,
+        deadline: Duration,
     },
     /// The connection to a server ended.
     #[error("the connection to the launcher is lost: {0}")]
@@ -147,13 +148,13 @@ pub enum Error {
     #[error("cannot wait for the PEs of this node: {0}")]
     Wait(io::Error),
     /// Processes of a node did not come for its memory.
-    #[error("{} of this node {} not come for the node's memory within {seconds} \
-        s", list(.ranks), if .ranks.len() == 1 { "has" } else { "have" })]
+    #[error("{} of this node {} not come for the node's memory within \
+        {deadline:?}", list(.ranks), if .ranks.len() == 1 { "has" } else { "have" })]
     Absent {
         /// The processes.
         ranks: Vec<usize>,
         /// The deadline.
-        seconds: f32,
+        deadline: Duration,
     },
     /// A file that identifies the node cannot be read.
     #[error("cannot read {path}, by which processes of one node know each other: {error}")]

@@ -87,9 +87,16 @@ impl fmt::Display for Steps {
 }
 
 /// Where the steps of a team come from.
-pub(super) trait Source: fmt::Debug + Send + Sync {
+pub(super) trait Source: Send + Sync {
     /// Those of `collective` in a team of this shape.
     fn steps(&self, collective: Collective, shape: Shape) -> Steps;
+}
+
+/// Not derived: the library would have code that formats floating-point numbers for it alone.
+impl fmt::Debug for dyn Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Source")
+    }
 }
 
 /// The choices of one team. Those of a collective are determined when it is first called, since all together would

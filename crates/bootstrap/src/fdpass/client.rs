@@ -57,8 +57,7 @@ pub fn fetch(
             }
             Err(Refusal::Final(reason)) => return Err(failed(reason)),
             Err(Refusal::Later) if Instant::now() >= end => {
-                let seconds = deadline.as_secs_f32();
-                return Err(failed(format!("no answer within {seconds} s")));
+                return Err(failed(format!("no answer within {deadline:?}")));
             }
             Err(Refusal::Later) => thread::sleep(Duration::from_millis(1)),
         }

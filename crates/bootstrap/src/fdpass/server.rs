@@ -82,7 +82,7 @@ impl Server {
         while !awaited.is_empty() {
             let left = end.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                return Err(Error::Absent { ranks: awaited, seconds: deadline.as_secs_f32() });
+                return Err(Error::Absent { ranks: awaited, deadline });
             }
             let (new, readable) = self.wait(&connections, left)?;
             // Before the new connection, so that a request that has arrived is never dropped for it.

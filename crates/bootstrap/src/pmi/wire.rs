@@ -120,10 +120,7 @@ impl Wire {
         let mut watched = [PollFd::new(&**self.file, PollFlags::IN)];
         match poll(&mut watched, most.as_ref()) {
             Ok(0) => {
-                return Err(Error::Timeout {
-                    launcher: "the launcher".to_owned(),
-                    seconds: self.deadline.as_secs_f32(),
-                });
+                return Err(Error::Timeout { launcher: "the launcher".to_owned(), deadline: self.deadline });
             }
             Ok(_) => {}
             Err(Errno::INTR) => return Ok(()),

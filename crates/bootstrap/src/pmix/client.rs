@@ -74,7 +74,7 @@ pub(crate) fn connect(file: Option<&Path>, launcher: &str, deadline: Duration) -
 }
 
 fn no_answer(launcher: &str, deadline: Duration) -> Error {
-    Error::Timeout { launcher: launcher.to_owned(), seconds: deadline.as_secs_f32() }
+    Error::Timeout { launcher: launcher.to_owned(), deadline }
 }
 
 /// Calls `f` in a thread of its own and waits for it until the deadline.

@@ -525,12 +525,12 @@ impl FailureDetector {
         let doing = waiter.map_or("this PE did not wait".to_owned(), |index| {
             let wait = wait(index);
             let since = wait.since_ms.load(Ordering::Relaxed);
-            let seconds = record::now_ms().saturating_sub(since) as f64 / 1000.0;
+            let tenths = record::now_ms().saturating_sub(since) / 100;
             let pe = match index == self.job.index {
                 true => "this PE".to_owned(),
                 false => format!("PE {}", pes[index]),
             };
-            format!("{pe} waited {seconds:.1} s in {}", wait.routine())
+            format!("{pe} waited {}.{} s in {}", tenths / 10, tenths % 10, wait.routine())
         });
         let (me, pe, host) = (self.job.pe, failure.pe, self.job.host_of(failure.pe as usize));
         let line = format!("ferroshmem: PE {me}: PE {pe} on {host} {}; {doing}", failure.cause);

@@ -262,7 +262,8 @@ impl Costs {
             let time = self.alone(work, misses) / (1.0 + (cores - 1.0) * DEMAND_CORE);
             return (1.0 + DEMAND) * self.sync + time + self.first_window(shares.touching, arrays);
         }
-        let members = shares.own.clamp(1.0, self.p);
+        // Not by clamp, which formats its bounds where it panics: 30 KB of the library.
+        let members = shares.own.max(1.0).min(self.p);
         let each = work.times(1.0 / members);
         let time = self.at_once(members, each, touched);
         2.0 * self.sync + time + self.first_window(members, arrays)
