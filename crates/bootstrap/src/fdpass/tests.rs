@@ -216,10 +216,7 @@ fn absent_processes_are_named() {
     let name = server.name().to_vec();
     let memory = file("memory");
     let error = server.serve(&secret, &[2, 5], &[memory.as_fd()], SHORT);
-    assert_eq!(
-        error.unwrap_err().to_string(),
-        "PEs 2, 5 of this node have not come for the node's memory within 0.05 s"
-    );
+    assert_eq!(error.unwrap_err().to_string(), "PEs 2, 5 of this node have not come for the node's memory within 50ms");
     let gone = fetch(&name, &secret, 2, 1, DEADLINE).unwrap_err();
     assert!(gone.to_string().ends_with("it is gone"), "{gone}");
 }

@@ -209,7 +209,7 @@ fn answered(answer: &str, deadline: Duration) -> Error {
 #[test]
 fn failures_of_servers_have_their_own_errors() {
     let silent = answered("", Duration::from_millis(30)).to_string();
-    assert!(silent.contains("no answer within 0.03 s"), "{silent}");
+    assert!(silent.contains("no answer within 30ms"), "{silent}");
     let strange = answered("HTTP/1.1 400 Bad Request\n", DEADLINE).to_string();
     assert!(strange.contains("HTTP/1.1 400"), "{strange}");
     let hello = "cmd=initack\ncmd=set size=2\ncmd=set rank=2\ncmd=set debug=0\n";
