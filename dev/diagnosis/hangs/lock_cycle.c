@@ -1,7 +1,7 @@
 /* Two PEs take two locks in opposite order.
  * run: -n 2 -x SHMEM_CHECK=1
- * expect: PEs wait for each other: PE 0 in shmem_set_lock for the lock "b", which PE 1 holds; PE 1 in shmem_set_lock
- * for the lock "a", which PE 0 holds expect: called at @second (both)
+ * expect: PEs wait for each other: PE 0 in shmem_set_lock for the lock "b", which PE 1 holds; PE 1 in shmem_set_lock for the lock "a", which PE 0 holds
+ * expect: called at @second (both)
  */
 #include "../seeded.h"
 static long a, b;

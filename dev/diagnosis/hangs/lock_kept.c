@@ -2,8 +2,7 @@
  * run: -n 2 -x SHMEM_CHECK=1
  * expect: PE 1 waits in shmem_set_lock for the lock "tasks" since
  * expect: called at @lock (run)
- * expect: PEs wait for each other: PE 0 in shmem_barrier_all on the world team, to which PE 1 has not come; PE 1 in
- * shmem_set_lock for the lock "tasks", which PE 0 holds
+ * expect: PEs wait for each other: PE 0 in shmem_barrier_all on the world team, to which PE 1 has not come; PE 1 in shmem_set_lock for the lock "tasks", which PE 0 holds
  */
 #include "../seeded.h"
 static long tasks;

@@ -1,7 +1,6 @@
 /* The target of a collect has room for one PE alone.
  * check: memory
- * expect: shmem_int_fcollect at @collect (run) writes 16 bytes past the end of the block of 16 bytes of shmem_malloc at
- * @block (run) */
+ * expect: shmem_int_fcollect at @collect (run) writes 16 bytes past the end of the block of 16 bytes of shmem_malloc at @block (run) */
 #include "../seeded.h"
 
 void run(void)

@@ -1,7 +1,6 @@
 /* A counter is not zero at first.
  * check: memory
- * expect: shmem_long_atomic_fetch_add at @add (run) reads 8 bytes on PE 0 that nobody has written: byte 0 of the block
- * of 8 bytes of shmem_malloc at @block (run) */
+ * expect: shmem_long_atomic_fetch_add at @add (run) reads 8 bytes on PE 0 that nobody has written: byte 0 of the block of 8 bytes of shmem_malloc at @block (run) */
 #include "../seeded.h"
 
 void run(void)

@@ -1,7 +1,6 @@
 /* A get writes more than its own block has room for.
  * check: memory
- * expect: shmem_long_get at @get (run) writes 16 bytes past the end of the block of 16 bytes of shmem_malloc at @block
- * (run) */
+ * expect: shmem_long_get at @get (run) writes 16 bytes past the end of the block of 16 bytes of shmem_malloc at @block (run) */
 #include "../seeded.h"
 
 void run(void)

@@ -1,7 +1,6 @@
 /* A get reads more than there is.
  * check: memory
- * expect: shmem_double_get at @get (run) reads 8 bytes past the end of the block of 32 bytes of shmem_calloc at @block
- * (run) */
+ * expect: shmem_double_get at @get (run) reads 8 bytes past the end of the block of 32 bytes of shmem_calloc at @block (run) */
 #include "../seeded.h"
 
 void run(void)

@@ -1,7 +1,6 @@
 /* A put begins before its block.
  * check: memory
- * expect: shmem_putmem at @put (run) writes 16 bytes before the start of the block of 4096 bytes of shmem_align at
- * @block (run) */
+ * expect: shmem_putmem at @put (run) writes 16 bytes before the start of the block of 4096 bytes of shmem_align at @block (run) */
 #include "../seeded.h"
 
 void run(void)

@@ -1,7 +1,6 @@
 /* Numbers are put from the end of a block on.
  * check: memory
- * expect: shmem_long_p at @put (run) writes 8 bytes past the end of the block of 80 bytes of shmem_calloc at @block
- * (run) */
+ * expect: shmem_long_p at @put (run) writes 8 bytes past the end of the block of 80 bytes of shmem_calloc at @block (run) */
 #include "../seeded.h"
 
 void run(void)

@@ -1,7 +1,6 @@
 /* A put is one element longer than the block that it goes to.
  * check: memory
- * expect: shmem_long_put at @put (run) writes 8 bytes past the end of the block of 64 bytes of shmem_malloc at @block
- * (run) */
+ * expect: shmem_long_put at @put (run) writes 8 bytes past the end of the block of 64 bytes of shmem_malloc at @block (run) */
 #include "../seeded.h"
 
 void run(void)

@@ -1,5 +1,5 @@
-/* The source of a put is changed before an allocation, which completes it. Without bytes, nothing is allocated or
- * completed. check: memory
+/* The source of a put is changed before an allocation, which completes it. Without bytes, nothing is allocated or completed.
+ * check: memory
  * expect: the source of shmem_long_put_nbi at @put (run) to PE
  * expect: was changed before shmem_quiet at @quiet (run) completed it */
 #include "../seeded.h"

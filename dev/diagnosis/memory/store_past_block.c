@@ -1,7 +1,7 @@
 /* PE 1 stores behind its block.
  * check: memory
- * expect: PE 1: past the end of the block of 40 bytes of shmem_malloc at @block (run), memory was overwritten before
- * shmem_barrier_all at @barrier (run) expect: byte 40 of the block */
+ * expect: PE 1: past the end of the block of 40 bytes of shmem_malloc at @block (run), memory was overwritten before shmem_barrier_all at @barrier (run)
+ * expect: byte 40 of the block */
 #include "../seeded.h"
 
 void run(void)

@@ -1,7 +1,6 @@
 /* The last element of a strided put is behind the block.
  * check: memory
- * expect: shmem_int_iput at @put (run) writes 4 bytes past the end of the block of 40 bytes of shmem_malloc at @block
- * (run) */
+ * expect: shmem_int_iput at @put (run) writes 4 bytes past the end of the block of 40 bytes of shmem_malloc at @block (run) */
 #include "../seeded.h"
 
 void run(void)

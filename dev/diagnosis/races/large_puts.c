@@ -1,7 +1,6 @@
 /* Puts of many pages overlap in a few bytes.
  * check: race
- * expect: shmem_putmem at @put (run) race: both write byte 1048576 of the block of 2097152 bytes of shmem_calloc at
- * @block (run) on PE 0 */
+ * expect: shmem_putmem at @put (run) race: both write byte 1048576 of the block of 2097152 bytes of shmem_calloc at @block (run) on PE 0 */
 #include "../seeded.h"
 
 void run(void)

@@ -1,8 +1,7 @@
 /* A PE loads what another puts in the same step.
  * check: race
  * instrumented: -fsanitize=thread
- * expect: PE 0's shmem_long_p at @put (run) and PE 1's load at @load (run) race: the first writes, and the second reads
- * the variable "data" on PE 1 */
+ * expect: PE 0's shmem_long_p at @put (run) and PE 1's load at @load (run) race: the first writes, and the second reads the variable "data" on PE 1 */
 #include "../seeded.h"
 
 static long data;

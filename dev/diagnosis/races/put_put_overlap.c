@@ -1,7 +1,6 @@
 /* Parts that PEs put overlap by one element.
  * check: race
- * expect: shmem_int_put at @put (run) race: both write byte 32 of the block of 256 bytes of shmem_calloc at @block
- * (run) on PE 0 */
+ * expect: shmem_int_put at @put (run) race: both write byte 32 of the block of 256 bytes of shmem_calloc at @block (run) on PE 0 */
 #include "../seeded.h"
 
 void run(void)
