@@ -62,15 +62,24 @@ static int is_gone(int pe)
     return shmemx_pe_state(pe) == SHMEMX_PE_FAILED && shmem_ptr(heap.done, pe) == NULL;
 }
 
+/* Gets a row of another PE; nonzero if it may not be right: then what this PE has there stays, which
+ * may be its copy of that row. */
+static int get_row(double *row, int from)
+{
+    double got[WIDTH];
+    shmem_double_get(got, row, WIDTH, from);
+    if (is_gone(from))
+        return 1;
+    memcpy(row, got, sizeof got);
+    return 0;
+}
+
 /* Gets the rows of a vector that are next to this PE's; nonzero if they may not be right. */
 static int get_border(row *vector)
 {
     int before = first_row(me) - 1, after = first_row(me + 1);
-    if (before > 0)
-        shmem_getmem(vector[before], vector[before], sizeof(row), owner(before));
-    if (after <= SIZE)
-        shmem_getmem(vector[after], vector[after], sizeof(row), owner(after));
-    return (before > 0 && is_gone(owner(before))) || (after <= SIZE && is_gone(owner(after)));
+    int lacks = before > 0 && get_row(vector[before], owner(before)) != 0;
+    return (after <= SIZE && get_row(vector[after], owner(after)) != 0) || lacks;
 }
 
 /* The next member of a team, after one, that is on another node than it; -1 if there is none. */
@@ -176,12 +185,12 @@ static uint64_t shrink(void)
         uint64_t step = completed_by_all(left);
         int members = shmem_team_n_pes(left), member = shmem_team_my_pe(left);
         int first = 1 + SIZE * member / members, end = 1 + SIZE * (member + 1) / members;
+        int lacks = 0;
         for (int i = first; i < end; i++)
-            for (int v = 0; v < vectors && owner(i) != shmem_my_pe(); v++) {
-                double *row = heap.vector[step % 2][v][i];
-                shmem_double_get(row, row, WIDTH, reader(owner(i)));
-            }
-        copy(step, first, end, partner(left, member));
+            for (int v = 0; v < vectors && owner(i) != shmem_my_pe(); v++)
+                lacks |= get_row(heap.vector[step % 2][v][i], reader(owner(i)));
+        if (!lacks)
+            copy(step, first, end, partner(left, member));
         if (all_live(left)) {
             use_team(left);
             return step;
@@ -226,8 +235,9 @@ static uint64_t begin(void (*prepare)(void))
     shmem_int_fcollect(SHMEM_TEAM_WORLD, node, &first, 1);
     if (shmemx_resilient() != 0)
         shmem_global_exit(1);
+    shmem_team_sync(SHMEM_TEAM_WORLD); /* from now on, PEs may be lost */
     if (shmem_my_pe() == 0) {
-        printf("resilient\n"); /* from now on, PEs may be lost */
+        printf("resilient\n");
         fflush(stdout);
     }
     return 0;
