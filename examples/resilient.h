@@ -1,12 +1,12 @@
 /* Recovery for programs that compute vectors step by step and may lose PEs at any time.
  *
- * There is no checkpoint: the heap of a lost PE stays in the memory of its node, and has its rows as
- * they were; PEs of other nodes get them from one of that node. A whole node may be lost, too: so a
- * PE copies the rows of each step to its partner, a PE of another node, to the same place there.
- * Each vector exists twice, for even and odd steps, and a step reads one and writes the other. A
- * step begins with a synchronisation, so when a PE is lost, all PEs, also that one, still have the
- * step that the slowest one has completed. The others go on from there: they share its rows
- * ("shrink"), or new processes take its number and its heap ("replace").
+ * There is no checkpoint: the heap of a lost PE stays in the memory of its node, and has its rows
+ * as they were; PEs of other nodes get them from one of that node. A whole node may be lost, too:
+ * so a PE copies the rows of each step to its partner, a PE of another node, to the same place
+ * there. Each vector exists twice, for even and odd steps, and a step reads one and writes the
+ * other. A step begins with a synchronisation, so when a PE is lost, all PEs, also that one, still
+ * have the step that the slowest one has completed. The others go on from there: they share its
+ * rows ("shrink"), or new processes take its number and its heap ("replace").
  */
 #include <shmem.h>
 #include <shmemx.h>
@@ -62,8 +62,8 @@ static int is_gone(int pe)
     return shmemx_pe_state(pe) == SHMEMX_PE_FAILED && shmem_ptr(heap.done, pe) == NULL;
 }
 
-/* Gets a row of another PE; nonzero if it may not be right: then what this PE has there stays, which
- * may be its copy of that row. */
+/* Gets a row of another PE; nonzero if it may not be right: then what this PE has there stays,
+ * which may be its copy of that row. */
 static int get_row(double *row, int from)
 {
     double got[WIDTH];
