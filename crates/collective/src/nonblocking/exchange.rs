@@ -55,7 +55,7 @@ pub struct Arrays {
 
 /// By what values go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum Protocol {
     Flags,
     Buffers,
     Arrays,
@@ -69,7 +69,7 @@ pub(super) struct Exchange {
     pub(super) name: &'static str,
     result: Combination,
     arrays: Arrays,
-    way: Way,
+    protocol: Protocol,
 }
 
 // SAFETY: what a thread does with it, it does with the lock of its queue; the arrays are symmetric memory, which no
@@ -100,14 +100,14 @@ impl Exchange {
         // Where PEs outnumber cores, each flag of more than one may take another turn of its poster.
         let members = if group.oversubscribed { 2 } else { MEMBERS };
         let fits = |times: usize, most| bytes.saturating_mul(times) <= most;
-        let way = match () {
-            () if group.size > 1 && is_by_ring() => Some(Way::Ring),
+        let protocol = match () {
+            () if group.size > 1 && is_by_ring() => Some(Protocol::Ring),
             () if group.size > members => None,
-            () if bytes <= FLAG_BYTES && is_aligned => Some(Way::Flags),
-            () if fits(blocks, COPIED) => Some(Way::Buffers),
-            () => fits(group.size.saturating_sub(1).max(1), READ).then_some(Way::Arrays),
+            () if bytes <= FLAG_BYTES && is_aligned => Some(Protocol::Flags),
+            () if fits(blocks, COPIED) => Some(Protocol::Buffers),
+            () => fits(group.size.saturating_sub(1).max(1), READ).then_some(Protocol::Arrays),
         };
-        way.map(|way| Self { name: group.name, result, arrays, way })
+        protocol.map(|protocol| Self { name: group.name, result, arrays, way })
     }
 
     /// Where this member's values for a member are.
@@ -123,7 +123,7 @@ impl Exchange {
     #[inline(never)]
     pub(super) unsafe fn begin(&self, group: &Group<'_>, may_wait: bool) -> Option<u32> {
         let bytes = self.arrays.bytes;
-        if let (Way::Ring, Combination::Broadcast(root)) = (self.way, self.result) {
+        if let (Protocol::Ring, Combination::Broadcast(root)) = (self.protocol, self.result) {
             // SAFETY: the caller promises that the source is readable; the bytes fit a ring.
             return unsafe { group.begin_broadcast(root, self.arrays.source, bytes, may_wait) };
         }
@@ -134,11 +134,11 @@ impl Exchange {
             // SAFETY: the caller promises that the source is readable; the bytes fit a flag, or a buffer, where no
             // member reads any more.
             unsafe {
-                if self.way == Way::Buffers && (differ || i == 0) {
+                if self.protocol == Protocol::Buffers && (differ || i == 0) {
                     let at = own.addr() - self.arrays.source.addr();
                     own.copy_to_nonoverlapping(epoch.eager(group.me).add(at), bytes);
                 }
-                epoch.send(member, group.me, own, if self.way == Way::Flags { bytes } else { 0 });
+                epoch.send(member, group.me, own, if self.protocol == Protocol::Flags { bytes } else { 0 });
             }
         }
         Some(epoch.number())
@@ -146,8 +146,8 @@ impl Exchange {
 
     /// Whether the values of all members are there, so that [`end`](Self::end) does not wait.
     pub(super) fn is_complete(&self, group: &Group<'_>, number: u32) -> bool {
-        let is_there = match (self.way, self.result) {
-            (Way::Ring, Combination::Broadcast(root)) => {
+        let is_there = match (self.protocol, self.result) {
+            (Protocol::Ring, Combination::Broadcast(root)) => {
                 root == group.me || group.is_broadcast(root, number, self.arrays.bytes)
             }
             _ => {
@@ -170,22 +170,22 @@ impl Exchange {
         let (me, size) = (group.me, group.size);
         let Arrays { dest, source, bytes } = self.arrays;
         let epoch = group.resume(number);
-        match (self.way, self.result) {
-            (Way::Ring, Combination::Broadcast(root)) if root != me => {
+        match (self.protocol, self.result) {
+            (Protocol::Ring, Combination::Broadcast(root)) if root != me => {
                 // SAFETY: the caller promises room at `dest`.
                 unsafe { group.end_broadcast(root, number, dest, bytes) };
                 return None;
             }
-            (Way::Ring, _) => {}
+            (Protocol::Ring, _) => {}
             _ => others(group).for_each(|member| epoch.wait(member)),
         }
-        let are_read = self.way == Way::Arrays && size > 1;
+        let are_read = self.protocol == Protocol::Arrays && size > 1;
         let arrays = (are_read && bytes > 0).then(|| [dest.cast_const(), source].map(|at| addresses(group, at, bytes)));
         let own = self.own(me);
         let value = |member| match &arrays {
             _ if member == me => own,
             Some([_, sources]) => sources.of(member).cast_const().wrapping_add(own.addr() - source.addr()),
-            None if self.way == Way::Flags => epoch.value(member),
+            None if self.protocol == Protocol::Flags => epoch.value(member),
             None => epoch.eager(member).cast_const().wrapping_add(own.addr() - source.addr()),
         };
         // SAFETY: the caller promises arrays as the collective needs them, and the values are there. They are aligned
@@ -225,7 +225,7 @@ impl Exchange {
             if !are_read {
                 return None;
             }
-            let next = Self { way: Way::Flags, arrays: Arrays { bytes: 0, ..self.arrays }, ..*self };
+            let next = Self { protocol: Protocol::Flags, arrays: Arrays { bytes: 0, ..self.arrays }, ..*self };
             Some((next, next.begin(group, true)?))
         }
     }
@@ -256,7 +256,7 @@ mod tests {
     use ferroshmem_simd::{Complex, Operator, ops};
     use ferroshmem_tuning::{Algorithm, Choice, Collective, DecisionTable, Form, RING_ENTRIES};
 
-    use super::{Arrays, COPIED, Combination, Exchange, MEMBERS, READ, Way};
+    use super::{Arrays, COPIED, Combination, Exchange, MEMBERS, READ, Protocol};
 
     const ROUNDS: u64 = 20;
     const WORD: usize = size_of::<u64>();
@@ -376,13 +376,13 @@ mod tests {
     fn only_small_ones_are_exchanges() {
         const CENTRAL: (Algorithm, Algorithm) = (Algorithm::Central, Algorithm::Push);
 
-        let way = |size: usize, algorithms, combination, bytes| {
+        let protocol = |size: usize, algorithms, combination, bytes| {
             let all = std::sync::Mutex::new(Vec::new());
             run(size, |member| {
                 let decisions = decisions(algorithms);
                 let arrays = Arrays { dest: std::ptr::null_mut(), source: std::ptr::null(), bytes };
                 let exchange = Exchange::new(&member.group(&decisions), combination, arrays);
-                all.lock().unwrap().push(exchange.map(|exchange| exchange.way));
+                all.lock().unwrap().push(exchange.map(|exchange| exchange.protocol));
             });
             let all = all.into_inner().unwrap();
             assert!(all.iter().all(|one| *one == all[0]));
@@ -390,26 +390,26 @@ mod tests {
         };
         let (same, differ) = (Combination::Blocks { differ: false }, Combination::Blocks { differ: true });
         let from_first = Combination::Broadcast(0);
-        assert_eq!(way(MEMBERS, USUAL, same, FLAG_BYTES), Some(Way::Flags));
-        assert_eq!(way(MEMBERS, USUAL, same, FLAG_BYTES + 1), Some(Way::Buffers));
-        assert_eq!(way(MEMBERS, USUAL, same, COPIED), Some(Way::Buffers));
-        assert_eq!(way(MEMBERS, USUAL, same, COPIED + 1), Some(Way::Arrays));
-        assert_eq!(way(2, USUAL, differ, COPIED / 2), Some(Way::Buffers));
-        assert_eq!(way(MEMBERS, USUAL, differ, COPIED / MEMBERS + 1), Some(Way::Arrays));
+        assert_eq!(protocol(MEMBERS, USUAL, same, FLAG_BYTES), Some(Protocol::Flags));
+        assert_eq!(protocol(MEMBERS, USUAL, same, FLAG_BYTES + 1), Some(Protocol::Buffers));
+        assert_eq!(protocol(MEMBERS, USUAL, same, COPIED), Some(Protocol::Buffers));
+        assert_eq!(protocol(MEMBERS, USUAL, same, COPIED + 1), Some(Protocol::Arrays));
+        assert_eq!(protocol(2, USUAL, differ, COPIED / 2), Some(Protocol::Buffers));
+        assert_eq!(protocol(MEMBERS, USUAL, differ, COPIED / MEMBERS + 1), Some(Protocol::Arrays));
         let most = READ / (MEMBERS - 1);
         for combination in [same, differ, from_first] {
-            assert_eq!(way(MEMBERS, USUAL, combination, most), Some(Way::Arrays));
-            assert_eq!(way(MEMBERS, USUAL, combination, most + 1), None);
+            assert_eq!(protocol(MEMBERS, USUAL, combination, most), Some(Protocol::Arrays));
+            assert_eq!(protocol(MEMBERS, USUAL, combination, most + 1), None);
         }
-        assert_eq!(way(MEMBERS + 1, USUAL, same, 8), None);
-        assert_eq!(way(2, CENTRAL, same, 8), Some(Way::Flags));
-        assert_eq!(way(3, CENTRAL, same, 8), None);
+        assert_eq!(protocol(MEMBERS + 1, USUAL, same, 8), None);
+        assert_eq!(protocol(2, CENTRAL, same, 8), Some(Protocol::Flags));
+        assert_eq!(protocol(3, CENTRAL, same, 8), None);
         let complex = Combination::Reduction(Operator::of::<Complex<f64>, ops::Sum>());
         // A flag's value is not aligned for it.
-        assert_eq!(way(2, USUAL, complex, 16), Some(Way::Buffers));
-        assert_eq!(way(MEMBERS + 1, RING, from_first, RING_BYTES), Some(Way::Ring));
-        assert_eq!(way(MEMBERS + 1, RING, from_first, RING_BYTES + 1), None);
-        assert_eq!(way(MEMBERS, RING, from_first, RING_BYTES + 1), Some(Way::Arrays));
-        assert_eq!(way(1, RING, from_first, READ + 1), None);
+        assert_eq!(protocol(2, USUAL, complex, 16), Some(Protocol::Buffers));
+        assert_eq!(protocol(MEMBERS + 1, RING, from_first, RING_BYTES), Some(Protocol::Ring));
+        assert_eq!(protocol(MEMBERS + 1, RING, from_first, RING_BYTES + 1), None);
+        assert_eq!(protocol(MEMBERS, RING, from_first, RING_BYTES + 1), Some(Protocol::Arrays));
+        assert_eq!(protocol(1, RING, from_first, READ + 1), None);
     }
 }

@@ -56,7 +56,12 @@ fn end_job(routine: &str, message: &dyn Display, caller: fn() -> Option<String>)
         // The launcher ends this PE when it sees the one that reported.
         std::thread::sleep(debugger::wait_for_first());
     }
-    // SAFETY: ends the process at once; the program's output was flushed above.
+    exit()
+}
+
+/// Ends this process at once, as one that has failed.
+pub fn exit() -> ! {
+    // SAFETY: ends the process at once; who calls has flushed the program's output, or does not know it.
     unsafe { libc::_exit(STATUS) }
 }
 

@@ -5,7 +5,7 @@
 //! *leader*, sends a heartbeat to the leader of the next node, and misses the heartbeats of the node before. A PE that
 //! finds another one failed writes a failure notice to the leaders of all nodes, a leader passes it on to its node's
 //! PEs, and every PE that reads one ends, the first of a node with a line unless the failed PE's node has printed one.
-//! In a resilient job, the nodes decide by [`Membership`] instead which of them go on. The fabric's progress thread
+//! In a resilient job, the nodes decide by [`NodeQuorum`] instead which of them go on. The fabric's progress thread
 //! does all of it, whatever the program does.
 
 use std::mem::offset_of;
@@ -22,12 +22,12 @@ use ferroshmem_core::wait::{record, signals};
 use ferroshmem_fabric::{Context, Events};
 use ferroshmem_layout::{PeState, StatusArea, WaitKind};
 use ferroshmem_message::ARRIVALS;
-use rustix::time::{ClockId, clock_gettime};
 
 use super::hang::NodeHangWatch;
 use super::heartbeat_age::HeartbeatAge;
 use super::lost_pes::{self, LostPes};
-use super::membership::{Membership, Times};
+use super::membership::Times;
+use super::node_quorum::{self, NodeQuorum};
 use super::node_watch;
 use super::notice::{Cause, PeFailure};
 use super::successor::Successor;
@@ -52,10 +52,8 @@ pub struct FailureDetector {
     previous: Mutex<PreviousNode>,
     successor: Successor,
     lost: LostPes,
-    /// Of ballots, which must not wait behind long puts.
-    ballots: Context,
-    /// Of a PE that leads its node in a resilient job.
-    nodes: Mutex<Option<Nodes>>,
+    /// In a resilient job.
+    quorum: NodeQuorum,
     /// Whether a thread waits for the successor's end.
     watched: Once,
 }
@@ -70,22 +68,10 @@ struct PreviousNode {
     heartbeat_sent_at: Instant,
 }
 
-/// What the leader of a node knows of all nodes.
-#[derive(Debug)]
-struct Nodes {
-    membership: Membership,
-    /// Of so many failures.
-    failures: usize,
-    /// None: a node is lost.
-    leaders: Vec<Option<usize>>,
-}
-
 impl FailureDetector {
     /// A detector that does nothing until [`begin`](Self::begin). A failure is to be noticed within
     /// `timeout`; None: not at all. `hangs` looks for jobs that make no progress.
     pub(crate) fn new(job: &'static Attachment, timeout: Option<Duration>, hangs: Option<NodeHangWatch>) -> Self {
-        let ballots = Context::default();
-        ballots.use_last_endpoint();
         Self {
             job,
             timeout,
@@ -104,8 +90,7 @@ impl FailureDetector {
             }),
             successor: Successor::new(),
             lost: LostPes::default(),
-            ballots,
-            nodes: Mutex::default(),
+            quorum: NodeQuorum::default(),
             watched: Once::new(),
         }
     }
@@ -136,8 +121,13 @@ impl FailureDetector {
     /// Time after which a process that is stopped counts as failed: before other nodes miss the heartbeats
     /// of a stopped leader, and before its node's lease runs out, so that the job ends with the right cause.
     fn stopped_timeout(&self) -> Duration {
-        let lease = self.timeout.filter(|_| self.is_resilient()).map(|timeout| Times::within(timeout).lease());
+        let lease = self.times().filter(|_| self.is_resilient()).map(Times::lease);
         lease.unwrap_or(self.node_timeout()) * 8 / 10
+    }
+
+    /// Those by which nodes of a resilient job lose each other; None: not at all.
+    fn times(&self) -> Option<Times> {
+        self.timeout.map(Times::within)
     }
 
     /// All PEs are connected: failures are looked for from now on.
@@ -170,14 +160,11 @@ impl FailureDetector {
 
     /// All PEs have come to the end of the job: PEs that exit from now on have not failed.
     pub(crate) fn end(&self) {
-        let mut nodes = self.nodes.lock().unwrap_or_else(|e| e.into_inner());
         let internode = self.internode.swap(ptr::null_mut(), Ordering::AcqRel);
         // SAFETY: as in `internode`.
         if let Some(internode) = unsafe { internode.as_ref() } {
-            // None needs a lease any more.
-            Self::status_area(internode, 0).lease.store(0, Ordering::Release);
+            self.quorum.end(internode);
         }
-        *nodes = None;
     }
 
     fn internode(&self) -> Option<&'static Internode> {
@@ -247,99 +234,11 @@ impl FailureDetector {
         None
     }
 
-    /// Of a resilient job: ends this node if it is cut off, and goes on without nodes that are. What
-    /// [`Membership::tells_of`] says, and a failure that ends the job.
-    #[cold]
-    #[inline(never)]
-    fn check_nodes(&self, internode: &Internode) -> (usize, Option<PeFailure>) {
-        let Some(timeout) = self.timeout else {
-            return (0, None);
-        };
-        let job = self.job;
-        let (node, now) = (job.placement.of(job.pe).node as usize, boot_ms());
-        let lease = &Self::status_area(internode, 0).lease;
-        let until = lease.load(Ordering::Acquire);
-        if until != 0 && now > until {
-            self.end_node(lease);
-        }
-        let mut known = self.nodes.lock().unwrap_or_else(|e| e.into_inner());
-        if lost_pes::leader(job, node) != Some(job.pe) || self.internode().is_none() {
-            return (0, None);
-        }
-        let nodes = job.placement.nodes();
-        let ballots = &Self::status_area(internode, job.index).ballots[..nodes];
-        let Nodes { membership, failures, leaders } = known.get_or_insert_with(|| {
-            let membership = Membership::new(node, Times::within(timeout), now, ballots);
-            Nodes { membership, failures: usize::MAX, leaders: Vec::new() }
-        });
-        let count = job.control.failures().count();
-        if *failures != count {
-            *failures = count;
-            *leaders = (0..nodes).map(|node| lost_pes::leader(job, node)).collect();
-            (0..nodes).filter(|node| leaders[*node].is_none()).for_each(|node| membership.lose(node));
-        }
-        let lost = membership.look(now, ballots, lease);
-        for (other, leader) in leaders.iter().enumerate() {
-            if let (Some(leader), Some(ballot)) = (leader, membership.ballot_for(other, now)) {
-                let at = offset_of!(StatusArea, ballots) + node * size_of::<u64>();
-                if self.try_put_status(internode, &self.ballots, *leader, at, ballot) {
-                    membership.told(other, now);
-                }
-            }
-        }
-        let silent = |node: usize| {
-            let pe = job.placement.first_of_nodes()[node];
-            PeFailure { pe, cause: Cause::Silent, status: 0 }
-        };
-        let ends = lost.into_iter().find(|node| !self.go_on_without(*node));
-        (membership.tells_of(), ends.map(silent))
-    }
-
-    /// The job becomes resilient once all PEs have called this: until then, its node needs no other one.
+    /// The job becomes resilient once all PEs have called this.
     pub fn begin_lease(&self) {
-        // Of two nodes, the first never needs the other.
-        let (placement, pe) = (&self.job.placement, self.job.pe);
-        let is_free = placement.nodes() == 2 && placement.of(pe).node == 0;
-        if let (Some(internode), Some(timeout)) = (self.internode(), self.timeout.filter(|_| !is_free)) {
-            let until = boot_ms() + Times::within(timeout).lease().as_millis() as u64;
-            Self::status_area(internode, 0).lease.fetch_max(until, Ordering::AcqRel);
+        if let (Some(internode), Some(times)) = (self.internode(), self.times()) {
+            node_quorum::begin_lease(self.job, internode, times);
         }
-    }
-
-    /// A node is lost; whether the job goes on without its PEs.
-    fn go_on_without(&self, node: usize) -> bool {
-        let job = self.job;
-        if node_watch::is_connected() {
-            return false;
-        }
-        let mut names = String::new();
-        for pe in (0..job.n_pes()).filter(|pe| job.placement.of(*pe).node as usize == node) {
-            if lost_pes::record(job, pe) {
-                names += &format!("{}PE {pe}", if names.is_empty() { "" } else { ", " });
-            }
-        }
-        if !names.is_empty() {
-            let host = job.host_of(job.placement.first_of_nodes()[node] as usize);
-            let (me, why) = (job.pe, Cause::Silent);
-            fatal::print_line(&format!("ferroshmem: PE {me}: node {host} {why}; the job goes on without {names}"));
-        }
-        true
-    }
-
-    /// Ends this PE, whose node has no lease any more; the first of a node says so.
-    fn end_node(&self, lease: &AtomicU64) -> ! {
-        /// Long ago.
-        const SAID: u64 = 1;
-
-        let job = self.job;
-        // To the others of the node, it has not failed.
-        job.block().state.store(PeState::GlobalExit as u32, Ordering::Release);
-        if lease.swap(SAID, Ordering::AcqRel) != SAID {
-            let (pe, host, pes) = (job.pe, job.host_of(job.pe), job.placement.local_pes().len());
-            let why = "is cut off from most nodes of the job, or was stopped, and ends";
-            fatal::print_line(&format!("ferroshmem: PE {pe}: this node, {host}, of {pes} PEs, {why}"));
-        }
-        exit_failed()
     }
 
     /// Looks whether the job makes progress, when that is due, and tells the next node.
@@ -364,29 +263,24 @@ impl FailureDetector {
     fn completed_by_node(&self, internode: &Internode, leader: u32) -> u32 {
         let placement = &self.job.placement;
         let node = placement.of(leader as usize).node;
-        (0..self.job.n_pes())
-            .filter(|pe| placement.of(*pe).node == node)
-            .map(|pe| internode.fabric().completed(pe))
-            .fold(0, u32::wrapping_add)
+        let completed = placement.pes_of(node).iter().map(|pe| internode.fabric().completed(*pe as usize));
+        completed.fold(0, u32::wrapping_add)
     }
 
     /// Writes a word, `offset` bytes from the start of the status area of PE `pe`; false if there is no room now.
     fn put_status(&self, internode: &Internode, pe: usize, offset: usize, word: u64) -> bool {
-        if self.is_resilient() {
-            // One that is gone has no room, which a tick must not wait for.
-            return self.try_put_status(internode, &self.context, pe, offset, word);
-        }
         let at = Internode::mailbox(pe, mailboxes::STATUS + offset);
+        let from = (&raw const word).cast();
+        let fabric = internode.fabric();
         // SAFETY: `word` is readable, and may be reused on return; the status area is the library's.
-        unsafe { internode.fabric().put(&self.context, at, (&raw const word).cast(), size_of::<u64>()) };
+        unsafe {
+            if self.is_resilient() {
+                // One that is gone has no room, which a tick must not wait for.
+                return fabric.try_put(&self.context, at, from, size_of::<u64>());
+            }
+            fabric.put(&self.context, at, from, size_of::<u64>());
+        }
         true
-    }
-
-    /// The same without waiting.
-    fn try_put_status(&self, internode: &Internode, context: &Context, pe: usize, offset: usize, word: u64) -> bool {
-        let at = Internode::mailbox(pe, mailboxes::STATUS + offset);
-        // SAFETY: as in `put_status`.
-        unsafe { internode.fabric().try_put(context, at, (&raw const word).cast(), size_of::<u64>()) }
     }
 
     /// Has all PEs of the job end with `status`: this one has called `shmem_global_exit`.
@@ -451,7 +345,7 @@ impl FailureDetector {
         // A second thread waits for the first to end the process.
         if self.shutting_down.swap(true, Ordering::AcqRel) {
             thread::sleep(Duration::from_secs(5));
-            exit_failed();
+            fatal::exit();
         }
         let was_notified = self.notice(internode).is_some();
         self.notify_node(internode, failure);
@@ -465,7 +359,7 @@ impl FailureDetector {
         if failure.cause == Cause::Reported {
             thread::sleep(LAUNCHER);
         }
-        exit_failed()
+        fatal::exit()
     }
 
     /// Notifies the other nodes that this PE has said why the job ends.
@@ -539,17 +433,6 @@ impl FailureDetector {
     }
 }
 
-/// Milliseconds of a clock that also counts while the machine is suspended.
-fn boot_ms() -> u64 {
-    let now = clock_gettime(ClockId::Boottime);
-    now.tv_sec as u64 * 1000 + now.tv_nsec as u64 / 1_000_000
-}
-
-fn exit_failed() -> ! {
-    // SAFETY: ends the process at once.
-    unsafe { libc::_exit(fatal::STATUS) }
-}
-
 /// How long a failure notice may take to arrive after the connection of a PE that ends is closed.
 const NOTICE: Duration = Duration::from_millis(300);
 
@@ -607,7 +490,8 @@ impl Events for FailureDetector {
         };
         let is_resilient = self.is_resilient();
         // Before all else, if it was stopped.
-        let (tells_of, lost) = if is_resilient { self.check_nodes(internode) } else { (0, None) };
+        let times = self.times().filter(|_| is_resilient);
+        let (tells_of, lost) = times.map_or((0, None), |times| self.quorum.look(self.job, internode, times));
         let notice = self.notice(internode);
         if let Some(exit) = notice
             && exit.cause == Cause::GlobalExit

@@ -51,9 +51,8 @@ pub fn is_lost(job: &Attachment, pe: usize) -> bool {
 
 /// The first PE of a node that is left.
 pub(super) fn leader(job: &Attachment, node: usize) -> Option<usize> {
-    let first = job.placement.first_of_nodes()[node] as usize;
-    let is_of_node = |pe: &usize| job.placement.of(*pe).node as usize == node;
-    (first..job.n_pes()).find(|pe| is_of_node(pe) && !is_lost(job, *pe))
+    let mut pes = job.placement.pes_of(node as u32).iter().map(|pe| *pe as usize);
+    pes.find(|pe| !is_lost(job, *pe))
 }
 
 /// The job goes on without a PE; whether this is the first to record it.

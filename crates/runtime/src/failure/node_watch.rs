@@ -149,8 +149,7 @@ fn lose(job: &Attachment, index: usize) {
         fatal::print_line(&line);
     }
     job.abort(fatal::STATUS, &line);
-    // SAFETY: ends this process, whose job is over.
-    unsafe { libc::_exit(fatal::STATUS) }
+    fatal::exit()
 }
 
 #[cfg(test)]
