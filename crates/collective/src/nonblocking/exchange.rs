@@ -107,7 +107,7 @@ impl Exchange {
             () if fits(blocks, COPIED) => Some(Protocol::Buffers),
             () => fits(group.size.saturating_sub(1).max(1), READ).then_some(Protocol::Arrays),
         };
-        protocol.map(|protocol| Self { name: group.name, result, arrays, way })
+        protocol.map(|protocol| Self { name: group.name, result, arrays, protocol })
     }
 
     /// Where this member's values for a member are.
@@ -256,7 +256,7 @@ mod tests {
     use ferroshmem_simd::{Complex, Operator, ops};
     use ferroshmem_tuning::{Algorithm, Choice, Collective, DecisionTable, Form, RING_ENTRIES};
 
-    use super::{Arrays, COPIED, Combination, Exchange, MEMBERS, READ, Protocol};
+    use super::{Arrays, COPIED, Combination, Exchange, MEMBERS, Protocol, READ};
 
     const ROUNDS: u64 = 20;
     const WORD: usize = size_of::<u64>();
