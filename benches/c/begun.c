@@ -72,16 +72,16 @@ static void overlapped(begin *begin, int is_begun)
         shmemx_req_waitall(number(), requests);
 }
 
-#define OVERLAPPED(name)                                                  \
-    static void name##_bare(long count)                                   \
-    {                                                                     \
-        (void)count;                                                      \
-        overlapped(name, 0);                                      \
-    }                                                                     \
-    static void name##_ours(long count)                                   \
-    {                                                                     \
-        (void)count;                                                      \
-        overlapped(name, 1);                                      \
+#define OVERLAPPED(name)                \
+    static void name##_bare(long count) \
+    {                                   \
+        (void)count;                    \
+        overlapped(name, 0);            \
+    }                                   \
+    static void name##_ours(long count) \
+    {                                   \
+        (void)count;                    \
+        overlapped(name, 1);            \
     }
 OVERLAPPED(sum)
 OVERLAPPED(broadcast)

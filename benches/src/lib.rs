@@ -11,6 +11,7 @@
 pub mod bar;
 pub mod build;
 pub mod comparison;
+pub mod counting;
 pub mod job;
 pub mod options;
 pub mod outcome;

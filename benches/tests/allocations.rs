@@ -1,48 +1,24 @@
 //! Operations of the Rust API on PEs of the node allocate nothing.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-
 use ferroshmem::{Error, SignalUpdate, World};
-
-/// Counts what each thread allocates.
-struct Counting;
-
-thread_local! {
-    static ALLOCATED: Cell<usize> = const { Cell::new(0) };
-}
-
-// SAFETY: the system's allocator does it all; the counter is not allocated.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATED.set(ALLOCATED.get() + 1);
-        // SAFETY: the caller promises that `layout` has a size other than 0.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        // SAFETY: the caller promises that `at` was allocated by `alloc` above, from `System`, with
-        // this `layout`.
-        unsafe { System.dealloc(at, layout) }
-    }
-}
+use ferroshmem_benches::counting::{Counting, allocations};
 
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
 /// Fails if `work` allocates.
 fn allocates_nothing(name: &str, work: impl FnOnce() -> Result<(), Error>) -> Result<(), Error> {
-    let before = ALLOCATED.get();
+    let before = allocations();
     work()?;
-    assert_eq!(ALLOCATED.get() - before, 0, "{name} allocates");
+    assert_eq!(allocations() - before, 0, "{name} allocates");
     Ok(())
 }
 
 #[test]
 fn operations_allocate_nothing() -> Result<(), Error> {
-    let before = ALLOCATED.get();
+    let before = allocations();
     let mut own = vec![1u64; 1 << 17];
-    assert!(ALLOCATED.get() > before, "the counter counts");
+    assert!(allocations() > before, "the counter counts");
 
     let world = World::init()?;
     let (pe, n) = (world.my_pe(), own.len());

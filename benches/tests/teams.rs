@@ -1,32 +1,8 @@
 //! What a PE keeps of which PEs are in a team, and on which nodes.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-
+use ferroshmem_benches::counting::{self, Counting};
 use ferroshmem_core::job::Placement;
 use ferroshmem_core::team::{Members, NodeGroups};
-
-/// Counts the bytes that each thread has allocated and not freed.
-struct Counting;
-
-thread_local! {
-    static BYTES: Cell<usize> = const { Cell::new(0) };
-}
-
-// SAFETY: the system's allocator does it all; the counter is not allocated.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        BYTES.set(BYTES.get().wrapping_add(layout.size()));
-        // SAFETY: the caller promises that `layout` has a size other than 0.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        BYTES.set(BYTES.get().wrapping_sub(layout.size()));
-        // SAFETY: the caller promises that `at` was allocated by `alloc` above, from `System`, with this `layout`.
-        unsafe { System.dealloc(at, layout) }
-    }
-}
 
 #[global_allocator]
 static COUNTING: Counting = Counting;
@@ -39,11 +15,11 @@ fn bytes(n_pes: usize, in_turn: bool, team: impl FnOnce(&Members) -> Members) ->
     let nodes: Vec<usize> = (0..n_pes).map(|pe| if in_turn { pe % NODES } else { pe * NODES / n_pes }).collect();
     let placement: &Placement = Box::leak(Box::new(Placement::new(&nodes, 0)));
     let world = Members::world(n_pes);
-    let before = BYTES.get();
+    let before = counting::bytes();
     let members = team(&world);
     let groups = NodeGroups::new(&members, placement);
     assert_eq!(groups.all().len(), NODES);
-    BYTES.get() - before
+    counting::bytes() - before
 }
 
 #[test]
