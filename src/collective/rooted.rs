@@ -1,6 +1,8 @@
 //! Collectives of arrays whose result one member gets, or each a part of it.
 #![allow(unsafe_code)]
 
+use std::ffi::{c_int, c_void};
+
 use ferroshmem_api::{Operator as CoreOperator, collective};
 
 use super::arrays::{details, enough};
@@ -9,6 +11,9 @@ use crate::error::TeamError;
 use crate::plain::Plain;
 use crate::step::{Step, What};
 use crate::team::{AsMember, Team};
+
+/// `collective::gather` or `scatter`.
+type Routine = unsafe fn(&'static str, usize, *mut c_void, *const c_void, usize, c_int) -> c_int;
 
 /// Collectives with a root.
 ///
@@ -47,17 +52,9 @@ impl Team<'_> {
         dest: impl Into<PartMut<'a, T>>,
         source: impl Into<Part<'a, T>>,
     ) -> Result<(), TeamError> {
-        let (mut dest, source) = (dest.into(), source.into());
-        let number = self.number_of(root)? as i32;
-        let block = source.len();
-        enough(dest.len(), block.checked_mul(self.n_members()))?;
-        let more = [(What::Root, number as u64), (What::Length, block as u64)];
-        self.step(Step::Gather, &details(&mut dest, source, more));
-        let (to, from) = (dest.start().cast(), source.start().cast());
-        // SAFETY: as in `broadcast`.
-        super::done(unsafe {
-            collective::gather("Team::gather", self.handle(), to, from, block * size_of::<T>(), number)
-        })
+        let (dest, source) = (dest.into(), source.into());
+        let lengths = (dest.len(), source.len());
+        self.move_blocks(Step::Gather, collective::gather, root, (dest, source), lengths)
     }
 
     /// Gives member i block i of the root's `source`, in its `dest`, whose length is that of a block. Collective.
@@ -81,17 +78,28 @@ impl Team<'_> {
         dest: impl Into<PartMut<'a, T>>,
         source: impl Into<Part<'a, T>>,
     ) -> Result<(), TeamError> {
-        let (mut dest, source) = (dest.into(), source.into());
+        let (dest, source) = (dest.into(), source.into());
+        let lengths = (source.len(), dest.len());
+        self.move_blocks(Step::Scatter, collective::scatter, root, (dest, source), lengths)
+    }
+
+    /// Moves a block of each member to or from the root; with the lengths of the array that has all of them, and of a
+    /// block.
+    #[track_caller]
+    fn move_blocks<T: Plain>(
+        &self,
+        step: Step,
+        routine: Routine,
+        root: impl AsMember,
+        (mut dest, source): (PartMut<'_, T>, Part<'_, T>),
+        (all, block): (usize, usize),
+    ) -> Result<(), TeamError> {
         let number = self.number_of(root)? as i32;
-        let block = dest.len();
-        enough(source.len(), block.checked_mul(self.n_members()))?;
-        let more = [(What::Root, number as u64), (What::Length, block as u64)];
-        self.step(Step::Scatter, &details(&mut dest, source, more));
+        enough(all, block.checked_mul(self.n_members()))?;
+        self.step(step, &details(&mut dest, source, [(What::Root, number as u64), (What::Length, block as u64)]));
         let (to, from) = (dest.start().cast(), source.start().cast());
         // SAFETY: as in `broadcast`.
-        super::done(unsafe {
-            collective::scatter("Team::scatter", self.handle(), to, from, block * size_of::<T>(), number)
-        })
+        super::done(unsafe { routine(step.name(), self.handle(), to, from, block * size_of::<T>(), number) })
     }
 
     /// As [`reduce`](Self::reduce), with the result in the root's `dest` alone. (Extension: `shmemx_reduce_root`)
