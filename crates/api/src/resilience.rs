@@ -47,6 +47,7 @@ pub fn resilient(name: &'static str) -> c_int {
         return -1;
     }
     if let Some(internode) = rt.node.transport.internode() {
+        lost_pes::connect_all(job, internode);
         internode.fabric().tolerate_failures();
     }
     rt.become_resilient(failures.count());

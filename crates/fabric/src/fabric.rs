@@ -174,7 +174,7 @@ impl Fabric {
     }
 
     /// From now on, an operation that fails makes its PE a suspect: operations to it wait for its [loss](Self::lose),
-    /// those to other PEs go on. If it is not lost within 5/3 of [`Config::peer_timeout`], [`Events::peer_failed`]
+    /// those to other PEs go on. If it is not lost within 10/3 of [`Config::peer_timeout`], [`Events::peer_failed`]
     /// follows. A failure of which libfabric does not say the PE is explained by the loss of any PE within that time,
     /// before or after.
     pub fn tolerate_failures(&self) {

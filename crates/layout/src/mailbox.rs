@@ -71,6 +71,8 @@ pub struct StatusArea {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Fate {
+    /// Nothing that the other does not know.
+    Lives = 0,
     /// It has failed.
     Failed = 1,
     /// It says itself that it needs nothing of this PE any more, in `shmem_finalize`.

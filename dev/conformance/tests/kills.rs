@@ -56,8 +56,6 @@ fn main() {
         for (program, hosts) in PROGRAMS.into_iter().flat_map(|program| [2, 3].map(|hosts| (program, hosts))) {
             let place = Placement { pes: 2 * hosts, hosts, distribution: Distribution::Block };
             let launch = Launch { launcher: Launcher::SlurmPmi2, place };
-            // Of three hosts, a job in some dozen hangs after the loss of one.
-            let short = short && hosts == 2;
             suite.add_launch(&format!("{}::host::{cuts}", program.0), launch, short, move |s, launch| {
                 lose_hosts(s, launch, program, cuts)
             });

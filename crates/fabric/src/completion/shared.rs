@@ -105,9 +105,9 @@ impl Shared {
     }
 
     /// Time within which the loss of a PE explains a failure: that of a host takes longer than to notice that it is
-    /// silent.
+    /// silent, and longer still on busy nodes.
     fn explained_within(&self) -> Duration {
-        self.config.peer_timeout * 5 / 3
+        self.config.peer_timeout * 10 / 3
     }
 
     /// Reports a suspect that was not lost in time. Once for each tick.

@@ -122,6 +122,22 @@ impl Progress {
     }
 }
 
+/// Tells the PEs of all other nodes what becomes of this one.
+fn announce(job: &Attachment, internode: &Internode, fate: Fate) {
+    let (at, fate) = (fate_at(job.pe), [fate as u8]);
+    for pe in (0..job.n_pes()).filter(|pe| job.placement.local_index(*pe).is_none()) {
+        // SAFETY: the byte there is the library's, and this one may be used again on return.
+        unsafe { internode.fabric().put(&internode.context, Internode::mailbox(pe, at), fate.as_ptr(), fate.len()) };
+    }
+    internode.fabric().quiet(&internode.context);
+}
+
+/// Connects this PE with those of all other nodes, before any may be lost. libfabric's TCP loses messages where two PEs
+/// connect with each other at once after one of them has lost another peer (docs/decisions/tcp-without-rxm.md).
+pub fn connect_all(job: &Attachment, internode: &Internode) {
+    announce(job, internode, Fate::Lives);
+}
+
 /// Of a PE that has ended its part of the job: returns once all others have, too, or have failed. From then on, none of
 /// them needs anything of this one.
 ///
@@ -131,13 +147,8 @@ pub fn leave(node: &Node, name: &'static str) {
     let Some(internode) = node.transport.internode() else {
         return;
     };
-    let (job, context) = (node.job, &internode.context);
-    let (at, fate) = (fate_at(node.me), [Fate::Left as u8]);
-    for pe in (0..node.n_pes).filter(|pe| job.placement.local_index(*pe).is_none()) {
-        // SAFETY: the byte there is the library's, and this one may be used again on return.
-        unsafe { internode.fabric().put(context, Internode::mailbox(pe, at), fate.as_ptr(), fate.len()) };
-    }
-    internode.fabric().quiet(context);
+    let job = node.job;
+    announce(job, internode, Fate::Left);
     for index in 0..job.placement.local_pes().len() {
         internode.mailboxes.status(index).fates[node.me].store(Fate::Left as u8, Ordering::Release);
     }
