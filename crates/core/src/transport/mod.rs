@@ -76,11 +76,12 @@ impl Call<'_> {
         Owner { putting: Some(self.routine), ..self.owner() }
     }
 
-    /// Records, as long as the result lives, that this PE waits for a remote PE: for the line that says
-    /// what was waited for when one has failed.
+    /// The same as [`Transport::show_wait`], of the call's PE.
     #[inline]
     fn show_wait(&self) -> Option<Recorder> {
-        self.records_wait.then(|| Transport::show_wait(self.routine))
+        let reason =
+            || WaitReason { members: (self.pe as i32, 0, 1), ..WaitReason::at(WaitKind::Remote, self.routine, 0) };
+        self.records_wait.then(|| Recorder::start(&reason()))
     }
 }
 
@@ -353,8 +354,8 @@ impl Transport {
         }
     }
 
-    /// Shows, as long as the result lives, that this PE waits for PEs of other nodes in `routine`: for
-    /// the line that says what was waited for when one of them has failed.
+    /// Shows, as long as the result lives, that this PE waits for PEs of other nodes in `routine`: for hang reports, and
+    /// for the line that says what was waited for when one of them has failed.
     #[inline]
     pub fn show_wait(routine: &str) -> Recorder {
         Recorder::start(&WaitReason::at(WaitKind::Remote, routine, 0))

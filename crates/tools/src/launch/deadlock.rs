@@ -145,8 +145,8 @@ impl DeadlockDetector {
                 continue;
             };
             let age = now - *since;
-            // PEs of another job may end the wait.
-            let is_silent = !matches!(wait.reason, WaitReason::Connection { .. });
+            // PEs of another job may end the wait, or of another node.
+            let is_silent = !matches!(wait.reason, WaitReason::Connection { .. } | WaitReason::Remote(_));
             silent &= is_silent && age >= SILENCE;
             if age < SETTLED {
                 continue;

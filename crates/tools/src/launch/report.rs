@@ -357,7 +357,7 @@ fn cycle(node: &NodePes<'_>, waiters: &[Waiter]) -> Option<String> {
 /// Every PE of the job waits.
 fn all_wait(node: &NodePes<'_>, waiters: &[Waiter]) -> Option<String> {
     let may_end = |w: &Waiter| match &w.wait.reason {
-        WaitReason::Connection { .. } => true,
+        WaitReason::Connection { .. } | WaitReason::Remote(_) => true,
         // One that has all its members is about to end.
         WaitReason::Collective { team: Some(_), .. } => {
             !(0..node.numbers.len()).any(|index| node.missed(&w.wait, index))

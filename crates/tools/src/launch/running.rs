@@ -337,7 +337,7 @@ impl RunningJob {
         let missing = waits.iter().find_map(|(pe, wait)| {
             let missed = |gone: &&usize| missed(control, wait, **gone);
             let gone = match wait.reason {
-                WaitReason::Object(..) => None,
+                WaitReason::Object(..) | WaitReason::Remote(_) => None,
                 _ if wait.finalizes() => ended.iter().find(missed),
                 _ => ended.first(),
             };

@@ -107,6 +107,8 @@ pub(super) enum WaitReason {
     Message(i32, bool, i32),
     /// Items of a stream, or its end.
     Stream,
+    /// Operations to complete: those to a PE of another node, or several.
+    Remote(Option<i32>),
     /// A neighbour in a graph: its number.
     Neighbor(i32),
     /// All PEs that live, and replacements of the others.
@@ -149,6 +151,7 @@ impl Wait {
             },
             k if k == WaitKind::Stream as u32 => WaitReason::Stream,
             k if k == WaitKind::Replacement as u32 => WaitReason::Replacement,
+            k if k == WaitKind::Remote as u32 => WaitReason::Remote((size > 0).then(|| record.start.load(Relaxed))),
             k if k == WaitKind::Neighbor as u32 => WaitReason::Neighbor(record.start.load(Relaxed)),
             k if k == WaitKind::Message as u32 => WaitReason::Message(
                 record.start.load(Relaxed),
@@ -177,7 +180,7 @@ impl Wait {
             }
             WaitReason::Collective { start, stride, size, .. } => (*start, *stride, *size),
             WaitReason::Connection { members, .. } if members.2 > 0 => *members,
-            WaitReason::Neighbor(neighbor) => (*neighbor, 0, 1),
+            WaitReason::Neighbor(pe) | WaitReason::Remote(Some(pe)) => (*pe, 0, 1),
             _ => return false,
         };
         let distance = pe as i64 - i64::from(start);
@@ -238,6 +241,8 @@ impl fmt::Display for WaitPlace<'_> {
             WaitReason::Connection { .. } => write!(f, " for PEs of another job")?,
             WaitReason::Stream => write!(f, " for items of a stream")?,
             WaitReason::Replacement => write!(f, " for all other PEs to call it, and for replacements to start")?,
+            WaitReason::Remote(Some(pe)) => write!(f, " for PE {pe} of another node")?,
+            WaitReason::Remote(None) => write!(f, " for operations to complete")?,
             WaitReason::Neighbor(pe) => write!(f, " for neighbour PE {pe} to start")?,
             WaitReason::Message(pe, is_send, tag) => {
                 match (pe, is_send) {
