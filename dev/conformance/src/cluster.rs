@@ -195,12 +195,16 @@ impl TestCluster {
         Ok(())
     }
 
-    /// Ends a launcher whose job has no PE any more, unless it ends: one that could not be told so may wait for ever,
-    /// and keeps the hosts from other jobs. Whether it has ended.
-    pub fn end_launcher(&self, process: &mut Process) -> Result<bool> {
+    /// Connects a host again whose PEs a job has lost, and ends the launcher of that job, which has no PE any more,
+    /// unless it ends: one that could not be told so may wait for ever, and keeps the hosts from other jobs. What has
+    /// become of the job, and whether the launcher has ended.
+    pub fn finish_cut(&self, host: &str, mut process: Process, watchdog: Duration) -> Result<(Outcome, bool)> {
+        self.cluster.link_up(host)?;
         let has_ended = process.wait(HEARD_WITHIN)?.is_some();
         self.cluster.sweep()?;
-        Ok(has_ended)
+        let outcome = self.finish(vec![process], watchdog)?.remove(0);
+        ensure!(!outcome.hung && outcome.left == 0, "{outcome}");
+        Ok((outcome, has_ended))
     }
 
     /// What jobs show of themselves: all their processes on all hosts, and what they have printed.

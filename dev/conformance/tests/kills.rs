@@ -243,10 +243,8 @@ fn lose_hosts(s: &Setting, launch: Launch, (name, right, _): (&str, &str, &str),
             let _ = cluster.signal_pes(host, &job, signal);
         }
         cluster.wait_until_over(hosts, &job, &process, OVER_WITHIN).with_context(|| format!("seed {seed}"))?;
-        cluster.cluster.link_up(host)?;
-        let has_ended = cluster.end_launcher(&mut process)?;
-        let outcome = cluster.finish(vec![process], OVER_WITHIN)?.remove(0);
-        ensure!(!outcome.hung && outcome.left == 0, "seed {seed}, {host}, cut: {is_cut}: {outcome}");
+        let finished = cluster.finish_cut(host, process, OVER_WITHIN);
+        let (outcome, has_ended) = finished.with_context(|| format!("seed {seed}, {host}, cut: {is_cut}"))?;
         let says = outcome.stdout.matches(right).count();
         ensure!(says >= launch.place.pes - 2, "seed {seed}, {host}, cut: {is_cut}: {says} are right\n{outcome}");
         lost += usize::from(outcome.stderr.contains(&format!("node {host} is not heard of any more")));

@@ -183,7 +183,7 @@ fn lose_host(s: &Setting, launch: Launch, kind: &str, host: &str, fault: Fault) 
     let victims: Vec<String> = (0..place.pes).filter(of_host).map(|pe| pe.to_string()).collect();
     let victims: Vec<&str> = victims.iter().map(String::as_str).collect();
     let mut cluster = s.stations.take()?;
-    let (job, mut process) = at_it(s, &mut cluster, launch, &[&[kind, "cut"], &victims[..]].concat())?;
+    let (job, process) = at_it(s, &mut cluster, launch, &[&[kind, "cut"], &victims[..]].concat())?;
     match fault {
         Fault::Cut => cluster.cluster.link_down(host)?,
         Fault::Kill => cluster.signal_pes(host, &job, Signal::SIGKILL)?,
@@ -193,10 +193,8 @@ fn lose_host(s: &Setting, launch: Launch, kind: &str, host: &str, fault: Fault) 
     cluster.wait_until_over(&others, &job, &process, OVER_WITHIN)?;
     cluster.signal_pes(host, &job, Signal::SIGCONT)?;
     cluster.wait_until_over(&[host], &job, &process, OVER_WITHIN)?;
-    cluster.cluster.link_up(host)?;
-    let has_ended = cluster.end_launcher(&mut process)?;
-    let outcome = cluster.finish(vec![process], OVER_WITHIN)?.remove(0);
-    ensure!(!outcome.hung && outcome.left == 0 && !outcome.stderr.contains("not so"), "{outcome}");
+    let (outcome, has_ended) = cluster.finish_cut(host, process, OVER_WITHIN)?;
+    ensure!(!outcome.stderr.contains("not so"), "{outcome}");
     let left = outcome.stdout.matches("is left").count();
     ensure!(left == place.pes - victims.len(), "{left} say that they are left\n{outcome}");
     let names: Vec<String> = victims.iter().map(|pe| format!("PE {pe}")).collect();

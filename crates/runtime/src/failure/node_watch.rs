@@ -22,6 +22,7 @@ use ferroshmem_platform::{Wait, futex};
 use rustix::event::Timespec;
 use rustix::io::Errno;
 
+use super::lost_pes;
 use super::successor::{has_ended, process_of};
 
 /// How far the thread is that watches.
@@ -139,7 +140,7 @@ fn lose(job: &Attachment, index: usize) {
     let line = |then| format!("ferroshmem: PE {}: PE {pe} has ended without shmem_finalize; {then}", job.pe);
     if failures.can_go_on() && !is_connected() {
         job.control.lose(index, pe);
-        if failures.record_once(pe) == Some(true) {
+        if lost_pes::record(job, pe) {
             fatal::print_line(&line("the job goes on without it"));
         }
         return;
