@@ -11,9 +11,9 @@ use ferroshmem_collective::nonblocking::exchange::{self, Combination};
 use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::group::Group;
 use ferroshmem_core::memory::Argument;
-use ferroshmem_core::team::health;
+use ferroshmem_core::team::{Team, health};
 use ferroshmem_core::transport::Transport;
-use ferroshmem_core::transport::request::is_one_sided;
+use ferroshmem_core::transport::request::{COMPLETE, is_one_sided};
 use ferroshmem_core::wait::progress::after_idle_test;
 use ferroshmem_layout::WaitKind;
 use ferroshmem_runtime as runtime;
@@ -68,42 +68,57 @@ pub unsafe fn begin_agreed(
 ) -> usize {
     let rt = runtime::get(name);
     let arrays = Arrays { dest: dest.cast(), source: source.cast() };
-    rt.teams.find(name, team).map_or(0, |team| {
-        if team.connection().is_some() {
-            fatal(name, "non-blocking collectives are for the teams of one job: use the routine that waits");
-        }
-        let operation = || {
-            // SAFETY: the caller promises arrays as the collective needs them.
-            let bytes = unsafe { collective.bytes(team.members.size) };
-            Operation::new(bytes, move |node, shadow| {
-                // Whole, as it is what may go to another thread.
-                let (arrays, collective): (Arrays, Collective) = (arrays, collective);
-                let group = Group::of_team(node, name, shadow);
-                if let Some(Agreement { word, place }) = agreement
-                    && let Err(other) = agree_in(&group, word)
-                {
-                    fatal(
-                        name,
-                        format_args!(
-                            "PE {} begins another collective of the team, or with another array, length, type, \
-                                operator or root: all members must begin the same ones in the same order; begun at \
-                                {place}",
-                            other.pe
-                        ),
-                    );
-                }
-                // SAFETY: the caller promises valid arrays until the request is complete.
-                unsafe { OnGroup { node, group: &group }.execute(&collective, arrays) };
-            })
-        };
-        // Members that compare what they begin do so before they send values.
-        let exchange = match agreement {
-            None => exchange(name, rt, (team.members.size, arrays), &collective),
-            Some(_) => None,
-        };
+    let Some(team) = rt.teams.find(name, team) else {
+        return 0;
+    };
+    if team.connection().is_some() {
+        fatal(name, "non-blocking collectives are for the teams of one job: use the routine that waits");
+    }
+    // Members that compare what they begin do so before they send values.
+    if agreement.is_none()
+        && let Some(exchange) = exchange(name, rt, (team.members.size, arrays), &collective)
         // SAFETY: the caller promises arrays as the collective needs them.
-        let request = unsafe { rt.collectives.begin(name, &rt.node, team, exchange, operation, is_persistent) };
-        request as usize
+        && let Some(request) = unsafe { rt.collectives.begin_exchange(name, &rt.node, team, exchange, is_persistent) }
+    {
+        return request as usize;
+    }
+    // SAFETY: as above.
+    let operation = unsafe { operation(name, team, arrays, collective, agreement) };
+    rt.collectives.begin(name, &rt.node, team, operation, is_persistent) as usize
+}
+
+/// A collective that compares before, if it is to, what the members begin.
+///
+/// # Safety
+/// The arrays are as the collective needs them until it is complete.
+#[inline(never)]
+unsafe fn operation(
+    name: &'static str,
+    team: &Team,
+    arrays: Arrays,
+    collective: Collective,
+    agreement: Option<Agreement>,
+) -> Operation {
+    // SAFETY: the caller promises arrays as the collective needs them.
+    let bytes = unsafe { collective.bytes(team.members.size) };
+    Operation::new(bytes, move |node, shadow| {
+        // Whole, as it is what may go to another thread.
+        let (arrays, collective): (Arrays, Collective) = (arrays, collective);
+        let group = Group::of_team(node, name, shadow);
+        if let Some(Agreement { word, place }) = agreement
+            && let Err(other) = agree_in(&group, word)
+        {
+            fatal(
+                name,
+                format_args!(
+                    "PE {} begins another collective of the team, or with another array, length, type, operator or \
+                        root: all members must begin the same ones in the same order; begun at {place}",
+                    other.pe
+                ),
+            );
+        }
+        // SAFETY: the caller promises valid arrays until the request is complete.
+        unsafe { OnGroup { node, group: &group }.execute(&collective, arrays) };
     })
 }
 
@@ -114,7 +129,7 @@ fn exchange(
     (members, Arrays { dest, source }): (usize, Arrays),
     collective: &Collective,
 ) -> Option<(Combination, exchange::Arrays)> {
-    let (combination, bytes) = match *collective {
+    let (result, bytes) = match *collective {
         Collective::Sync => (Combination::Blocks { differ: false }, 0),
         Collective::Fcollect { bytes } => (Combination::Blocks { differ: false }, bytes),
         Collective::Alltoall { bytes } => (Combination::Blocks { differ: true }, bytes),
@@ -124,17 +139,15 @@ fn exchange(
         }
         _ => return None,
     };
-    let blocks = |differ| bytes.saturating_mul(if differ { members } else { 1 });
-    let (to, from) = match combination {
-        Combination::Blocks { differ } => (blocks(true), blocks(differ)),
-        Combination::Reduction(_) | Combination::Broadcast(_) => (bytes, bytes),
-    };
-    for (argument, addr, length) in [("dest", dest.cast_const(), to), ("source", source, from)] {
-        if length > 0 {
-            rt.node.transport.memory.own(Argument { routine: name, name: argument }, addr.cast(), length);
-        }
+    if bytes > 0 {
+        let blocks = |are_blocks| if are_blocks { bytes.saturating_mul(members) } else { bytes };
+        let own = |argument, addr, length| {
+            rt.node.transport.memory.own(Argument { routine: name, name: argument }, addr, length);
+        };
+        own("dest", dest.cast_const().cast(), blocks(matches!(result, Combination::Blocks { .. })));
+        own("source", source.cast(), blocks(matches!(result, Combination::Blocks { differ: true })));
     }
-    Some((combination, exchange::Arrays { dest, source, bytes }))
+    Some((result, exchange::Arrays { dest, source, bytes }))
 }
 
 /// Begins to synchronise a team; this and the next ones, if `PERSISTENT`, as often as their request starts.
@@ -308,6 +321,10 @@ pub unsafe fn waitall(name: &'static str, count: usize, requests: *mut usize) ->
     // SAFETY: as above.
     for request in unsafe { slice(requests, count) } {
         let waited = *request;
+        if waited == COMPLETE {
+            *request = 0;
+            continue;
+        }
         rt.collectives.wait(name, &rt.node, request);
         result |= error_of(name, waited);
     }

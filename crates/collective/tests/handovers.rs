@@ -12,7 +12,8 @@ use loom::thread;
 
 ferroshmem_platform::atomics!();
 
-/// A worker executes operations; the program reads what the first has written as soon as that is complete.
+/// A worker executes operations; the program reads what the first has written as soon as that is complete, and needs no
+/// lock to begin an exchange behind both.
 #[test]
 fn a_complete_operation_has_written_its_values() {
     model(3, || {
@@ -28,6 +29,11 @@ fn a_complete_operation_has_written_its_values() {
             thread::yield_now();
         }
         assert_eq!(cells.read(0), 7);
+        // Once nothing is under way, it goes on with what operations have used.
+        while !nonblocking::is_complete::<Loom>(completed, 2) {
+            thread::yield_now();
+        }
+        (0..2).for_each(|operation| cells.write(operation, 8));
         worker.join().unwrap();
     });
 }

@@ -177,10 +177,18 @@ impl Exchange {
                 return None;
             }
             (Protocol::Ring, _) => {}
-            _ => others(group).for_each(|member| epoch.wait(member)),
+            _ if size == 1 => {}
+            (protocol, _) => {
+                others(group).for_each(|member| epoch.wait(member));
+                let buffer = if protocol == Protocol::Buffers { COPIED } else { 0 };
+                epoch.prepare_next(others(group), buffer);
+            }
+        }
+        if bytes == 0 {
+            return None;
         }
         let are_read = self.protocol == Protocol::Arrays && size > 1;
-        let arrays = (are_read && bytes > 0).then(|| [dest.cast_const(), source].map(|at| addresses(group, at, bytes)));
+        let arrays = are_read.then(|| [dest.cast_const(), source].map(|at| addresses(group, at, bytes)));
         let own = self.own(me);
         let value = |member| match &arrays {
             _ if member == me => own,
@@ -192,7 +200,6 @@ impl Exchange {
         // for elements, as `new` has seen. The own block comes first: the next may be written over it.
         unsafe {
             match self.result {
-                _ if bytes == 0 => {}
                 Combination::Blocks { .. } => {
                     for i in me..me + size {
                         let member = if i < size { i } else { i - size };

@@ -43,7 +43,7 @@ use ferroshmem_core::handle::Table;
 use ferroshmem_core::node::Node;
 use ferroshmem_core::offload;
 use ferroshmem_core::team::Team;
-use ferroshmem_core::transport::request::is_one_sided;
+use ferroshmem_core::transport::request::{COMPLETE, is_one_sided};
 use ferroshmem_core::wait::progress::{self, Advance, make_progress};
 use ferroshmem_core::wait::suspension::{self, Suspension};
 use ferroshmem_layout::WaitKind;
@@ -218,6 +218,15 @@ impl Queue {
         self.begun.load(Ordering::Relaxed).wrapping_add(1)
     }
 
+    /// The request of an operation. One that is complete is as a one-sided one: tests and waits need not look for its
+    /// queue, which they do for its members where one may have failed.
+    fn request(&self, number: u32) -> u64 {
+        if self.is_complete(number) && self.shadow.fragile.get().is_none() {
+            return COMPLETE as u64;
+        }
+        u64::from(number) << 32 | u64::from(self.tag)
+    }
+
     /// The oldest operation is complete: gives the program what it has written.
     fn count_completed(&self) {
         count_completed::<Std>(&self.completed);
@@ -229,53 +238,66 @@ impl Queue {
         Group::of_node_group(node, name, &self.shadow, WaitKind::Team)
     }
 
-    /// The exchange that executes a collective, on all members alike, if one does.
-    #[inline]
-    fn exchange(&self, node: &Node, name: &'static str, (result, arrays): (Combination, Arrays)) -> Option<Exchange> {
-        let may_be = self.shadow.hierarchy.is_none() && !node.settings.check;
-        if may_be { Exchange::new(&self.group(node, name), result, arrays) } else { None }
-    }
-
     /// Begins a collective; returns its number.
     ///
     /// # Safety
     /// The arrays of an exchange are as the collective needs them, until it is complete.
-    #[inline(never)]
+    #[inline]
     unsafe fn start(&self, node: &'static Node, start: &Start) -> u32 {
-        let exchange = match start {
-            Start::Exchange(exchange) => exchange,
-            Start::Operation(operation) => return self.begin(node, *operation),
-        };
-        // SAFETY: the caller promises arrays as the collective needs them.
-        unsafe { self.begin_at_once(node, exchange) }.unwrap_or_else(|| self.begin_behind(node, *exchange))
+        match start {
+            // SAFETY: the caller promises arrays as the collective needs them.
+            Start::Exchange(exchange) => unsafe {
+                self.begin_exchange(node, &self.group(node, exchange.name), exchange)
+            },
+            Start::Operation(operation) => self.begin(node, *operation),
+        }
     }
 
-    /// Begins an exchange, if nothing is under way and it does not wait; returns its number.
+    /// Begins an exchange; returns its number. If nothing is under way, other threads with the lock find nothing to do,
+    /// so that this one needs it only to leave them an exchange that is not complete at once.
     ///
     /// # Safety
     /// That of [`start`](Self::start).
-    #[inline]
-    unsafe fn begin_at_once(&self, node: &Node, exchange: &Exchange) -> Option<u32> {
-        let group = &self.group(node, exchange.name);
-        let number = self.next();
-        if group.size == 1 && !self.is_busy() {
-            self.begun.store(number, Ordering::Relaxed);
-            // SAFETY: the caller's promise, for all that follows.
-            unsafe { exchange.end(group, &addresses(node), 0) };
-            self.count_completed();
-            return Some(number);
-        }
-        let mut execution = self.try_execution()?;
-        if !self.end_exchange(node, &mut execution) || self.is_busy() {
-            return None;
-        }
-        // SAFETY: as above.
-        let at = unsafe { exchange.begin(group, false) }?;
+    #[inline(never)]
+    unsafe fn begin_exchange(&self, node: &'static Node, group: &Group<'_>, exchange: &Exchange) -> u32 {
+        let (number, is_alone) = (self.next(), group.size == 1);
+        let begun = match self.is_idle(node) {
+            true if is_alone => Some(0),
+            // SAFETY: the caller's promise, here and below.
+            true => unsafe { exchange.begin(group, false) },
+            false => None,
+        };
+        let Some(at) = begun else {
+            return self.begin_behind(node, *exchange);
+        };
         self.shadow.enter();
-        self.begun.store(number, Ordering::Relaxed);
-        execution.exchange = Some((*exchange, at));
-        self.end_exchange(node, &mut execution);
-        Some(number)
+        let left = match is_alone || exchange.is_complete(group, at) {
+            // SAFETY: as above.
+            true => unsafe { exchange.end(group, &addresses(node), at) },
+            false => Some((*exchange, at)),
+        };
+        if left.is_some() {
+            let mut execution = self.execution.lock();
+            execution.exchange = left;
+            self.begun.store(number, Ordering::Relaxed);
+        } else {
+            self.begun.store(number, Ordering::Relaxed);
+            self.count_completed();
+        }
+        number
+    }
+
+    /// Whether nothing is under way, once an exchange has ended whose values are there; acquires what operations have
+    /// written.
+    #[inline]
+    fn is_idle(&self, node: &Node) -> bool {
+        let is_complete = || self.is_complete(self.begun.load(Ordering::Relaxed));
+        if !is_complete()
+            && let Some(mut execution) = self.try_execution()
+        {
+            self.end_exchange(node, &mut execution);
+        }
+        is_complete()
     }
 
     /// Begins an exchange behind what is under way; returns its number.
@@ -499,28 +521,47 @@ impl Queues {
         lock(&self.all).iter().for_each(|queue| queue.shadow.become_resilient(job, internode, since));
     }
 
-    /// Begins a collective on a team, or with `is_persistent` makes a request that does; returns the request, which is
-    /// not 0. The collective of the name is an operation, or the exchange that does as much.
+    /// Begins a collective on a team by an exchange, or with `is_persistent` makes a request that does; returns the
+    /// request, which is not 0. None if no exchange does it, on all members alike.
     ///
     /// # Safety
     /// The arrays are as the collective needs them until it is complete, and while the request has started.
-    pub unsafe fn begin(
+    #[inline(never)]
+    pub unsafe fn begin_exchange(
         &self,
         name: &'static str,
         node: &'static Node,
         team: &Team,
-        exchange: Option<(Combination, Arrays)>,
-        operation: impl FnOnce() -> Operation,
+        (result, arrays): (Combination, Arrays),
+        is_persistent: bool,
+    ) -> Option<u64> {
+        let queue = self.queue(node, team);
+        if queue.shadow.hierarchy.is_some() || node.settings.check {
+            return None;
+        }
+        let group = queue.group(node, name);
+        let exchange = Exchange::new(&group, result, arrays)?;
+        if is_persistent {
+            return Some(self.insert(name, Plan::Team { queue: queue.clone(), start: Start::Exchange(exchange) }));
+        }
+        // SAFETY: the caller promises arrays as the collective needs them.
+        Some(queue.request(unsafe { queue.begin_exchange(node, &group, &exchange) }))
+    }
+
+    /// The same by an operation, whatever the collective is.
+    pub fn begin(
+        &self,
+        name: &'static str,
+        node: &'static Node,
+        team: &Team,
+        operation: Operation,
         is_persistent: bool,
     ) -> u64 {
         let queue = self.queue(node, team);
-        let exchange = exchange.and_then(|exchange| queue.exchange(node, name, exchange));
-        let start = exchange.map_or_else(|| Start::Operation(operation()), Start::Exchange);
         if is_persistent {
-            return self.insert(name, Plan::Team { queue: queue.clone(), start });
+            return self.insert(name, Plan::Team { queue: queue.clone(), start: Start::Operation(operation) });
         }
-        // SAFETY: the caller promises arrays as the collective needs them.
-        u64::from(unsafe { queue.start(node, &start) }) << 32 | u64::from(queue.tag)
+        queue.request(queue.begin(node, operation))
     }
 
     #[cold]

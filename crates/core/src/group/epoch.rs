@@ -9,9 +9,11 @@
 //! e + 1 (rule 1), so all have left e. Therefore no member still reads a value of e, and no member
 //! has yet to post a flag of e, which would set the flag back behind e + 2.
 
+use std::ptr;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
+use ferroshmem_platform::prefetch_for_write;
 use ferroshmem_tuning::{Algorithm, Collective, EAGER};
 
 use super::Group;
@@ -101,6 +103,21 @@ impl<'g> Epoch<'g> {
                 mailboxes.send(member, (self.parity(), flag), self.number, nothing, 0);
             },
             _ => self.post_slot(self.slots(), member, flag),
+        }
+    }
+
+    /// Takes to this core what this PE writes in the next epoch: the flags that it posts to members, and the first
+    /// `bytes` bytes of its eager buffer. Once all have entered this epoch, no member polls or reads these lines any
+    /// more, and a post would have to wait for them. For groups with slots.
+    #[inline]
+    pub fn prepare_next(&self, members: impl Iterator<Item = usize>, bytes: usize) {
+        let (slots, next) = (self.slots(), 1 - self.parity());
+        for member in members {
+            prefetch_for_write(ptr::from_ref(slots.of(member).flag(next, self.group.me)).cast());
+        }
+        let buffer = slots.of(self.group.me).eager[next].0.get().cast::<u8>();
+        for line in (0..bytes).step_by(size_of::<FlagLine>()) {
+            prefetch_for_write(buffer.wrapping_add(line));
         }
     }
 
