@@ -1,33 +1,50 @@
 //! What a PE keeps of which PEs are in a team, and on which nodes.
 
+use std::alloc::{Layout, alloc};
+use std::ptr::NonNull;
+
 use ferroshmem_benches::counting::{self, Counting};
 use ferroshmem_core::job::Placement;
-use ferroshmem_core::team::{Members, NodeGroups};
+use ferroshmem_core::team::{Members, NodeGroups, SharedTables};
 
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// Nodes of each job.
+/// Nodes of a job on several.
 const NODES: usize = 8;
 
-/// Bytes of a team that is so made of all PEs of a job, of blocks on each node or in turn.
-fn bytes(n_pes: usize, in_turn: bool, team: impl FnOnce(&Members) -> Members) -> usize {
-    let nodes: Vec<usize> = (0..n_pes).map(|pe| if in_turn { pe % NODES } else { pe * NODES / n_pes }).collect();
-    let placement: &Placement = Box::leak(Box::new(Placement::new(&nodes, 0)));
+/// Bytes in a PE of a team that is so made of all PEs of a job, of blocks on each node or in turn: its own, and its
+/// part of what the members on its node share.
+fn bytes(n_pes: usize, nodes: usize, in_turn: bool, team: impl FnOnce(&Members) -> Members) -> usize {
+    let node_of: Vec<usize> = (0..n_pes).map(|pe| if in_turn { pe % nodes } else { pe * nodes / n_pes }).collect();
+    let placement: &Placement = Box::leak(Box::new(Placement::new(&node_of, 0)));
     let world = Members::world(n_pes);
     let before = counting::bytes();
     let members = team(&world);
-    let groups = NodeGroups::new(&members, placement);
-    assert_eq!(groups.all().len(), NODES);
-    counting::bytes() - before
+    let mut groups = NodeGroups::new(&members, placement);
+    assert_eq!(groups.all().len(), nodes);
+    let (tables, readers) = (groups.table_bytes(), groups.all()[0].local.size);
+    let mut shared = 0;
+    if tables > SharedTables::least(None) {
+        shared = SharedTables::HEAD + tables;
+        // SAFETY: of some bytes, which stay allocated.
+        let start = NonNull::new(unsafe { alloc(Layout::from_size_align(shared, 64).unwrap()) }).unwrap();
+        // SAFETY: so many bytes have just been allocated, and nothing else uses them.
+        let at_start = || unsafe { SharedTables::at(start) };
+        groups.write_tables(&mut at_start(), readers);
+        groups.share_tables(&mut at_start());
+    }
+    assert!((0..n_pes).all(|pe| members.index_of(pe) == groups.members().index_of(pe)));
+    drop(members);
+    counting::bytes() - before - shared + shared.div_ceil(readers)
 }
 
 #[test]
 fn a_strided_team_takes_no_more_on_more_pes() {
     let both = |n_pes, in_turn| {
-        let of_all = bytes(n_pes, in_turn, Clone::clone);
+        let of_all = bytes(n_pes, NODES, in_turn, Clone::clone);
         // 3 and 8 have no factor in common: each node has members.
-        let of_third = bytes(n_pes, in_turn, |world| world.strided(1, 3, n_pes as i32 / 3).unwrap());
+        let of_third = bytes(n_pes, NODES, in_turn, |world| world.strided(1, 3, n_pes as i32 / 3).unwrap());
         [of_all, of_third]
     };
     for in_turn in [false, true] {
@@ -39,12 +56,17 @@ fn a_strided_team_takes_no_more_on_more_pes() {
     }
 }
 
-/// Of a list, each number has a word for either way, in the team and in its node group.
+/// Each number has a word for either way, in the team and on several nodes in its node group: up to 4 KiB in each PE,
+/// or beyond in memory that the PEs of a node share.
 #[test]
-fn a_list_takes_16_bytes_for_each_member() {
-    for n_pes in [64, 1024, 4096] {
+fn a_list_takes_no_more_on_more_pes() {
+    for nodes in [1, NODES] {
         // Neighbours change places.
-        let list = bytes(n_pes, false, |world| world.pick((0..n_pes).map(|i| i ^ 1)));
-        assert!(list <= 16 * n_pes + 192 * NODES, "{list} bytes for {n_pes} PEs");
+        let list = |n_pes| bytes(n_pes, nodes, false, |world| world.pick((0..n_pes).map(|i| i ^ 1)));
+        let [few, some, most] = [64, 1024, 4096].map(list);
+        assert!(most <= some && some <= few && few <= 1024 + 192 * nodes, "{few}, {some} and {most} bytes");
+        // All from 4 KiB on are shared.
+        let largest = list(512 / nodes.min(2));
+        assert!(largest <= 4096 + 192 * nodes && largest > some, "{largest} bytes");
     }
 }

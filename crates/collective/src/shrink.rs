@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use ferroshmem_core::constants::PREDEFINED_TEAMS;
 use ferroshmem_core::group::Group;
 use ferroshmem_core::node::Node;
-use ferroshmem_core::team::{Health, NewTeam, Team, Teams};
+use ferroshmem_core::team::{Health, NewTeam, NodeGroups, SharedTables, Team, Teams};
 
 use super::split::{clear_slots, insert, quiet_mailboxes};
 use super::team_id::{BLOCK, TEAM_WORDS, own_ids, release_id, release_spent};
@@ -50,7 +50,14 @@ pub fn shrink(node: &Node, teams: &Teams, name: &'static str, (parent, health): 
                     // A message to a mailbox may come after the agreements: it shows an epoch of a team with fewer
                     // failures.
                     let mailbox_epochs = [(since as u64) << 20; 2];
-                    let new = NewTeam { id, members, num_contexts: 0, epoch: 0, mailbox_epochs, since };
+                    let groups = NodeGroups::new(&members, &node.job.placement);
+                    let mut new = NewTeam { id, groups, num_contexts: 0, epoch: 0, mailbox_epochs, since };
+                    let least = SharedTables::least(node.settings.team_table);
+                    if parent.members.most_table_bytes() > least {
+                        new.write_tables(node, least);
+                        group.agree(1);
+                        new.share_tables(node);
+                    }
                     return Some(insert(node, teams, new));
                 }
                 if is_mine {

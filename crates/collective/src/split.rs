@@ -11,19 +11,21 @@ use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::group::Group;
 use ferroshmem_core::job::mailboxes;
 use ferroshmem_core::node::Node;
-use ferroshmem_core::team::{MAILBOX_PAGES, Members, NewTeam, Team, Teams, health};
+use ferroshmem_core::team::{MAILBOX_PAGES, Members, NewTeam, NodeGroups, SharedTables, Team, Teams, health};
 use ferroshmem_core::wait::flag::reached;
 use ferroshmem_layout::{ACTIVE_SETS, MAX_TEAMS, MailboxPage, SHADOW};
 
 use super::team_id::{Claim, FAILED, MOST, claim_id, own_ids, release_id, release_spent};
 
-/// Creates the teams that a call makes, in some of which this PE is: gives their members and numbers of contexts.
-/// Returns a handle for each, 0 for one that this PE is not in; None if no ids are left.
+/// Creates the teams that a call makes, in some of which this PE is: gives their members and numbers of contexts, and
+/// whether one of the call's teams may have a list of members, as all PEs of the parent know. Returns a handle for
+/// each, 0 for one that this PE is not in; None if no ids are left.
 fn create(
     node: &Node,
     teams: &Teams,
     (group, parent): (&Group<'_>, &Team),
     wanted: &[(Option<Members>, i32)],
+    may_be_list: bool,
 ) -> Option<[usize; MOST]> {
     let claim = Claim {
         parent: parent.id,
@@ -49,12 +51,14 @@ fn create(
     // Teams that were left at any point leave flags at any count: these slots begin anew.
     let is_anew = claimed.epochs & FAILED != 0;
     let epochs = if is_anew { 0 } else { claimed.epochs };
-    let mut handles = [0; MOST];
+    let least = SharedTables::least(node.settings.team_table);
+    let shares = may_be_list && parent.members.most_table_bytes() > least;
+    let mut made = [const { None }; MOST];
     for (i, (members, num_contexts)) in wanted.iter().enumerate() {
-        let Some(members) = members.clone() else { continue };
-        let new = NewTeam {
+        let Some(members) = members else { continue };
+        let mut new = NewTeam {
             id: claimed.ids[i],
-            members,
+            groups: NodeGroups::new(members, &node.job.placement),
             num_contexts: *num_contexts,
             epoch: epochs,
             mailbox_epochs: [epochs; 2],
@@ -63,8 +67,21 @@ fn create(
         if is_anew {
             clear_slots(node, new.id);
         }
-        handles[i] = insert(node, teams, new);
+        if shares {
+            new.write_tables(node, least);
+        }
+        made[i] = Some(new);
     }
+    if shares {
+        group.sync();
+    }
+    let handles = made.map(|new| {
+        let Some(mut new) = new else { return 0 };
+        if shares {
+            new.share_tables(node);
+        }
+        insert(node, teams, new)
+    });
     if is_anew || node.transport.internode().is_some() {
         // Other nodes' PEs write to mailboxes that all members have opened, and PEs of this one to cleared slots.
         group.sync();
@@ -80,8 +97,8 @@ pub fn create_for_active_set(node: &Node, teams: &Teams, set: &Group<'_>) -> Opt
     }
     let id = claim_id(node, set, MAX_TEAMS - ACTIVE_SETS..MAX_TEAMS)?;
     let since = teams.world().since();
-    let mut new =
-        NewTeam { id, members: set.members().clone(), num_contexts: 0, epoch: 0, mailbox_epochs: [0; 2], since };
+    let groups = NodeGroups::new(set.members(), &node.job.placement);
+    let mut new = NewTeam { id, groups, num_contexts: 0, epoch: 0, mailbox_epochs: [0; 2], since };
     continue_counts(node, &mut new);
     insert(node, teams, new);
     // After the call a member may use the team at once, so all must have read the counts in its
@@ -95,8 +112,8 @@ pub fn create_for_active_set(node: &Node, teams: &Teams, set: &Group<'_>) -> Opt
 /// counts differ by so much that "later" is not transitive.
 fn continue_counts(node: &Node, new: &mut NewTeam) {
     let latest = |a: u64, b: u32| if reached(b, a as u32) { b.into() } else { a };
-    for member in 0..new.members.size {
-        let pe = new.members.pe(member);
+    for member in 0..new.groups.members().size {
+        let pe = new.groups.members().pe(member);
         if let Some(index) = node.job.placement.local_index(pe) {
             let own = &node.job.control.team_slot(new.id, index).own;
             new.epoch = latest(new.epoch, own.epoch.load(Ordering::Relaxed));
@@ -162,7 +179,7 @@ pub fn split_strided(
         return None;
     };
     let mine = members.index_of(node.me).map(|_| members);
-    let handles = create(node, teams, (&group, parent), &[(mine, num_contexts)])?;
+    let handles = create(node, teams, (&group, parent), &[(mine, num_contexts)], parent.members.stride() == 0)?;
     Some(handles[0])
 }
 
@@ -182,8 +199,9 @@ pub fn split_list(
         return Some(0);
     }
     let members = parent.members.pick(indices);
+    let is_list = members.stride() == 0;
     let mine = members.index_of(node.me).map(|_| members);
-    let handles = create(node, teams, (&group, parent), &[(mine, num_contexts)])?;
+    let handles = create(node, teams, (&group, parent), &[(mine, num_contexts)], is_list)?;
     Some(handles[0])
 }
 
@@ -215,7 +233,7 @@ pub fn split_color(
         }
         parent.members.pick(keys.into_iter().map(|(_, member)| member))
     });
-    let handles = create(node, teams, (&group, parent), &[(members, num_contexts)])?;
+    let handles = create(node, teams, (&group, parent), &[(members, num_contexts)], true)?;
     Some(handles[0])
 }
 
@@ -235,7 +253,7 @@ pub fn split_2d(
     let column = parent.members.strided(x as i32, width as i32, (n - x).div_ceil(width) as i32);
     let group = Group::of_team(node, name, parent);
     let [x, y] = num_contexts;
-    create(node, teams, (&group, parent), &[(row, x), (column, y)])
+    create(node, teams, (&group, parent), &[(row, x), (column, y)], parent.members.stride() == 0)
 }
 
 /// Destroys a team that the program has made, and whose contexts are gone. Collective over its members.

@@ -168,10 +168,10 @@ mod tests {
         assert_eq!(
             of(Scope::Job),
             [
-                SYMMETRIC_SIZE.name, CHECK.name, REPRODUCIBLE.name, SOCKETS.name, BARRIER_ALGORITHM.name,
-                REDUCE_ALGORITHM.name, BROADCAST_ALGORITHM.name, COLLECT_ALGORITHM.name, FCOLLECT_ALGORITHM.name,
-                ALLTOALL_ALGORITHM.name, ALLTOALLS_ALGORITHM.name, SCAN_ALGORITHM.name, FABRIC.name,
-                FABRIC_TIMEOUT.name, AGGREGATE.name, HANG_HINT.name, HANG_TIMEOUT.name,
+                SYMMETRIC_SIZE.name, CHECK.name, REPRODUCIBLE.name, TEAM_TABLE.name, SOCKETS.name,
+                BARRIER_ALGORITHM.name, REDUCE_ALGORITHM.name, BROADCAST_ALGORITHM.name, COLLECT_ALGORITHM.name,
+                FCOLLECT_ALGORITHM.name, ALLTOALL_ALGORITHM.name, ALLTOALLS_ALGORITHM.name, SCAN_ALGORITHM.name,
+                FABRIC.name, FABRIC_TIMEOUT.name, AGGREGATE.name, HANG_HINT.name, HANG_TIMEOUT.name,
             ]
         );
         assert_eq!(of(Scope::Node), [TUNING_FILE.name]);

@@ -71,6 +71,8 @@ pub struct Settings {
     pub openmp: Option<bool>,
     /// `SHMEM_REPRODUCIBLE`.
     pub reproducible: bool,
+    /// `SHMEM_TEAM_TABLE` in bytes.
+    pub team_table: Option<u64>,
     /// `SHMEM_SOCKETS`.
     pub sockets: SocketMap,
     /// `SHMEM_*_ALGORITHM`.
@@ -144,6 +146,7 @@ impl Settings {
             offload_threshold: OFFLOAD_THRESHOLD.read(&environment)?,
             openmp: OPENMP.read(&environment)?,
             reproducible: REPRODUCIBLE.read(&environment)?,
+            team_table: TEAM_TABLE.read(&environment)?,
             sockets: SOCKETS.read(&environment)?,
             forced: forced(&environment)?,
             fabric_timeout: FABRIC_TIMEOUT.read(&environment)?,

@@ -121,6 +121,13 @@ pub static REPRODUCIBLE: Variable<Flag> = Variable::of_job(
         longer.",
 );
 
+/// From how many bytes on the PEs of a node share the table of a team.
+pub static TEAM_TABLE: Variable<Size> = Variable::of_job(
+    "SHMEM_TEAM_TABLE",
+    Size { unset: "4k" },
+    "The PEs of a node share the table of a team without equal distances, if it takes more bytes; a smaller one each \
+        PE has for itself.",
+);
 /// On which sockets the PEs of a node run.
 pub static SOCKETS: Variable<SocketList> = Variable::of_job(
     "SHMEM_SOCKETS",
@@ -336,8 +343,8 @@ pub static GDB: Variable<Text> = Variable::of_pe(
 /// All variables that users set, in the order they are printed.
 pub static TABLE: &[&dyn Entry] = &[
     &VERSION, &INFO, &SYMMETRIC_SIZE, &DEBUG, &CHECK, &FAST_PATH, &MPI_INIT, &SPIN, &HUGE_PAGES,
-    &NON_TEMPORAL_THRESHOLD, &WORKERS, &SHARE_THRESHOLD, &OFFLOAD_THRESHOLD, &OPENMP, &REPRODUCIBLE, &SOCKETS,
-    &BARRIER_ALGORITHM, &REDUCE_ALGORITHM, &BROADCAST_ALGORITHM, &COLLECT_ALGORITHM, &FCOLLECT_ALGORITHM,
+    &NON_TEMPORAL_THRESHOLD, &WORKERS, &SHARE_THRESHOLD, &OFFLOAD_THRESHOLD, &OPENMP, &REPRODUCIBLE, &TEAM_TABLE,
+    &SOCKETS, &BARRIER_ALGORITHM, &REDUCE_ALGORITHM, &BROADCAST_ALGORITHM, &COLLECT_ALGORITHM, &FCOLLECT_ALGORITHM,
     &ALLTOALL_ALGORITHM, &ALLTOALLS_ALGORITHM, &SCAN_ALGORITHM, &TUNING_FILE, &FABRIC, &FABRIC_INTERFACE,
     &FABRIC_TIMEOUT, &SPAWN_TIMEOUT, &NAME_DIRECTORY, &AGGREGATE, &ENDPOINTS, &LIBFABRIC, &PROFILE_DIR, &TRACE_SIZE,
     &COUNTERS, &STATUS, &HANG_HINT, &HANG_TIMEOUT, &WAIT_FOR_DEBUGGER, &GDB, &CC, &CXX, &FC,

@@ -11,7 +11,7 @@
 //! heap(0)           slot_size × n_pes           the symmetric heaps
 //! globals(0)        slot_size × n_pes           the global variables
 //! mailboxes(0)      MAILBOX × n_pes             what PEs of other nodes write
-//! streams(0)        STREAM_AREA × n_pes         rings and frames of streams, lines of graphs
+//! streams(0)        STREAM_AREA × n_pes         rings and frames of streams, lines of graphs, tables of teams
 //! ```
 //!
 //! Numbers of PEs are those among the node's PEs here: of a job on several nodes each has a
@@ -61,7 +61,7 @@ pub use operation::Operation;
 pub use pe_block::{PeBlock, PeState, SHOWN_LOCKS, SignalLine, THREAD_MULTIPLE, TeamIds};
 pub use team_slot::{
     EagerBuffer, FLAGS, FlagLine, FlagValue, GatheringLine, OwnLine, PublishedLine, ReleaseLine, RingEntry, RingPages,
-    RingValue, SMALL, ShortRing, SmallValue, TakenLine, TeamSlot,
+    RingValue, SMALL, ShortRing, SmallValue, TableLine, TakenLine, TeamSlot,
 };
 pub use wait_record::{SIGNED, WaitKind, WaitRecord, name_from_words, name_to_words};
 
@@ -69,7 +69,7 @@ pub use wait_record::{SIGNED, WaitKind, WaitRecord, name_from_words, name_to_wor
 pub const MAGIC: u64 = 0x6665_7272_6f73_6801;
 
 /// Changes whenever a type in this module does.
-pub const VERSION: u32 = 29;
+pub const VERSION: u32 = 30;
 
 /// Most PEs of one node: `MAX_PES` windows of 4 GiB still fit the address space twice.
 pub const MAX_PES: usize = 4096;

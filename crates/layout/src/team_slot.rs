@@ -28,6 +28,8 @@ pub struct TeamSlot {
     pub own: OwnLine,
     /// Written by the owner: a value for the others, for even and odd epochs.
     pub published: PublishedLine,
+    /// Written by the owner, on the first PE of the team on the node: where the node's PEs share their table.
+    pub table: TableLine,
     /// On the team's first PE: the arrivals at the central barrier, and the tasks there.
     pub gathering: GatheringLine,
     /// On the team's first PE: the release of the central barrier.
@@ -151,6 +153,13 @@ pub struct SmallValue(pub UnsafeCell<[u8; SMALL]>);
 // SAFETY: as for `FlagValue`, in the order of the central barrier.
 unsafe impl Sync for SmallValue {}
 
+/// Where the members on the node have the numbers of a list of PEs.
+#[repr(C, align(64))]
+pub struct TableLine {
+    /// The page of the owner's area for streams, and one; 0 if each member has a table of its own.
+    pub page: AtomicU32,
+}
+
 /// Counters of the central barrier.
 #[repr(C, align(256))]
 pub struct GatheringLine {
@@ -204,7 +213,7 @@ mod tests {
         // SAFETY: zero bytes are a valid slot.
         let slot = unsafe { Box::<TeamSlot>::new_zeroed().assume_init() };
         let flag = |flag, parity| ptr::from_ref(slot.flag(parity, flag)).addr() - ptr::from_ref(&*slot).addr();
-        let own = vec![offset_of!(TeamSlot, own), offset_of!(TeamSlot, published)];
+        let own = [offset_of!(TeamSlot, own), offset_of!(TeamSlot, published), offset_of!(TeamSlot, table)].to_vec();
         let central = [offset_of!(TeamSlot, gathering), offset_of!(TeamSlot, release)];
         for (line, kinds_of_flags) in [(64, FLAGS), (128, FLAGS), (256, FLAGS / 2)] {
             let mut kinds = vec![own.clone(), vec![central[0]], vec![central[1]]];

@@ -318,6 +318,41 @@ static void kinds(void)
     }
 }
 
+/* KiB of the areas for streams, where the PEs of a node share tables, that this PE has touched. */
+static long resident(void)
+{
+    char line[256];
+    long sum = 0, kib;
+    unsigned long start = 0, at;
+    FILE *file = fopen("/proc/self/smaps", "r");
+    REQUIRE(file != NULL);
+    while (fgets(line, sizeof line, file) != NULL) {
+        if (sscanf(line, "%lx-%*x ", &at) == 1)
+            start = at;
+        if (start >> 40 == 55 && sscanf(line, "Rss: %ld kB", &kib) == 1)
+            sum += kib;
+    }
+    fclose(file);
+    return sum;
+}
+
+/* Pages of shared tables are used again when all members have destroyed a team. */
+static void tables(void)
+{
+    int list[MOST];
+    for (int i = 0; i < n; i++)
+        list[i] = i < 2 ? 1 - i : i;
+    for (int i = 0; n > 2 && i < REPEAT(300, 60); i++) {
+        shmem_team_t team;
+        REQUIRE(shmemx_team_split_list(WORLD, list, n, NULL, 0, &team) == 0);
+        check_members(WORLD, team, list, n);
+        if (i == 0)
+            CHECK(resident() > 0);
+        shmem_team_destroy(team);
+    }
+    CHECK(resident() <= 128, "%ld KiB", resident());
+}
+
 /* Teams of the same id one after the other, and many at once. */
 static void many(void)
 {
@@ -343,6 +378,9 @@ int main(void)
     REQUIRE(n <= MOST);
     source = checked_malloc(LONG * sizeof *source);
     dest = checked_malloc(2 * LONG * sizeof *dest);
+    /* All that are lists, if it is 0. */
+    if (getenv("SHMEM_TEAM_TABLE") != NULL)
+        tables();
     lists();
     shmem_barrier_all();
     colors();

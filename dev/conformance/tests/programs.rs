@@ -47,6 +47,7 @@ impl Variant {
     fn tells(&self, program: &str) -> bool {
         match program {
             any if self.name == "gcc-non-temporal" => COPYING.contains(&any),
+            any if self.name == "gcc-shared-tables" => any == "team_lists",
             any if self.name.ends_with("workers") => SHARING.contains(&any),
             // Neither changes how bytes are copied, and it is the program that takes longest.
             "copies" if matches!(self.name, "gcc-checked" | "gcc-small-heap") => false,
@@ -138,6 +139,7 @@ const VARIANTS: &[Variant] = &[
             ("SHMEM_OFFLOAD_THRESHOLD", "1"),
         ],
     },
+    Variant { name: "gcc-shared-tables", compiler: Compiler::Gcc, flags: &[], env: &[("SHMEM_TEAM_TABLE", "0")] },
     Variant {
         name: "gcc-sockets",
         compiler: Compiler::Gcc,

@@ -20,7 +20,8 @@ const KINDS: [&str; 32] = [
 ];
 
 /// Variables that lead collectives over other ways.
-const VARIANTS: [(&str, &str); 5] = [
+const VARIANTS: [(&str, &str); 6] = [
+    ("SHMEM_TEAM_TABLE", "0"),
     ("SHMEM_CHECK", "1"),
     ("SHMEM_BARRIER_ALGORITHM", "tree"),
     ("SHMEM_BARRIER_ALGORITHM", "dissemination"),
@@ -43,7 +44,7 @@ fn main() {
     }
     for (variable, value) in VARIANTS {
         suite.add(format!("variant::{variable}={value}"), move |s| {
-            let kinds = ["barrier", "reduce-long", "collect", "split", "malloc", "variable"];
+            let kinds = ["barrier", "reduce-long", "collect", "split", "shrink", "malloc", "variable"];
             kinds.into_iter().try_for_each(|kind| survive(s, 3, kind, &["1"], (variable, value)))
         });
     }

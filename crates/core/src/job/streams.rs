@@ -1,5 +1,5 @@
 //! The memory of streams and graphs: an area of the job's file for each PE of the node, which its owner gives to its
-//! ends of them.
+//! ends of them, and to tables of teams.
 
 use std::fs::File;
 use std::io;
@@ -36,6 +36,23 @@ struct Own {
     used: usize,
     /// Parts of them that none uses: offsets and bytes.
     free: Vec<(usize, usize)>,
+    /// Parts that none uses once a count is 0.
+    lent: Vec<(usize, usize, &'static AtomicU32)>,
+}
+
+impl Own {
+    fn give_back(&mut self, offset: usize, bytes: usize) {
+        let at = self.free.partition_point(|(before, _)| *before < offset);
+        self.free.insert(at, (offset, bytes));
+        // Neighbours are one.
+        self.free.dedup_by(|next, before| {
+            let follows = before.0 + before.1 == next.0;
+            if follows {
+                before.1 += next.1;
+            }
+            follows
+        });
+    }
 }
 
 impl StreamAreas {
@@ -53,7 +70,7 @@ impl StreamAreas {
     fn map(file: &File, offsets: Offsets, n_pes: usize, used: &'static AtomicU32) -> io::Result<Self> {
         let len = n_pes * STREAM_AREA;
         let first = part::map(file, offsets.streams(0), len, part::STREAMS_AT)?;
-        let own = Own { used: used.load(Ordering::Relaxed) as usize, free: Vec::new() };
+        let own = Own { used: used.load(Ordering::Relaxed) as usize, ..Own::default() };
         Ok(Self { first, n_pes, own: Mutex::new(own), used })
     }
 
@@ -67,6 +84,10 @@ impl StreamAreas {
     pub(crate) fn take(&self, bytes: usize) -> Option<(usize, usize)> {
         let bytes = bytes.next_multiple_of(UNIT);
         let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
+        while let Some(at) = own.lent.iter().position(|(_, _, users)| users.load(Ordering::Acquire) == 0) {
+            let (offset, bytes, _) = own.lent.swap_remove(at);
+            own.give_back(offset, bytes);
+        }
         if let Some(at) = own.free.iter().position(|(_, free)| *free >= bytes) {
             let (offset, free) = own.free[at];
             own.free[at] = (offset + bytes, free - bytes);
@@ -85,15 +106,12 @@ impl StreamAreas {
     pub fn give_back(&self, offset: usize, bytes: usize) {
         let bytes = bytes.next_multiple_of(UNIT);
         let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
-        let at = own.free.partition_point(|(before, _)| *before < offset);
-        own.free.insert(at, (offset, bytes));
-        // Neighbours are one.
-        own.free.dedup_by(|next, before| {
-            let follows = before.0 + before.1 == next.0;
-            if follows {
-                before.1 += next.1;
-            }
-            follows
-        });
+        own.give_back(offset, bytes);
+    }
+
+    /// Gives bytes that this PE has taken back once `users` is 0, for other PEs count it down.
+    pub(crate) fn lend(&self, offset: usize, bytes: usize, users: &'static AtomicU32) {
+        let part = (offset, bytes.next_multiple_of(UNIT), users);
+        self.own.lock().unwrap_or_else(PoisonError::into_inner).lent.push(part);
     }
 }

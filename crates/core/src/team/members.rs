@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use super::table::{SharedTables, Table};
+
 /// World PE numbers in the order of a team: an arithmetic sequence, or where they are none, a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Members {
@@ -16,10 +18,9 @@ pub struct Members {
 /// PEs that are no arithmetic sequence.
 #[derive(Debug, PartialEq, Eq)]
 struct List {
-    pes: Box<[u32]>,
+    /// The PEs; then the number in the list of each PE from the lowest to the highest, [`NONE`] of others.
+    table: Table,
     lowest: usize,
-    /// The number in the list of each PE from the lowest to the highest, [`NONE`] of others.
-    index_of: Box<[u32]>,
     digest: u32,
 }
 
@@ -46,15 +47,17 @@ impl Members {
         }
         let lowest = pes.iter().min().map_or(0, |pe| *pe as usize);
         let highest = pes.iter().max().map_or(0, |pe| *pe as usize);
-        let mut index_of = vec![NONE; highest - lowest + 1].into_boxed_slice();
+        let mut table = pes;
+        table.resize(size + highest - lowest + 1, NONE);
         let mut digest = 0_u32;
-        for (index, pe) in pes.iter().enumerate() {
-            index_of[*pe as usize - lowest] = index as u32;
+        for index in 0..size {
+            let pe = table[index];
+            table[size + pe as usize - lowest] = index as u32;
             // By the golden ratio, as Fibonacci hashing has it.
             digest = (digest.rotate_left(5) ^ pe).wrapping_mul(0x9e37_79b9);
         }
-        let list = List { pes: pes.into_boxed_slice(), lowest, index_of, digest };
-        Self { start: list.pes[0] as i32, stride: 0, size, list: Some(Arc::new(list)) }
+        let list = List { table: Table::own(table), lowest, digest };
+        Self { start: list.table[0] as i32, stride: 0, size, list: Some(Arc::new(list)) }
     }
 
     /// The distance from one PE to the next; 0 if they are a list.
@@ -70,7 +73,26 @@ impl Members {
 
     /// The PEs, if they are a list; else none.
     pub fn list(&self) -> &[u32] {
-        self.list.as_ref().map_or(&[], |list| &list.pes)
+        self.list.as_ref().map_or(&[], |list| &list.table[..self.size])
+    }
+
+    /// The words of their table, if they are a list: their [`list`](Self::list), and the way back.
+    pub(super) fn table(&self) -> &[u32] {
+        self.list.as_ref().map_or(&[], |list| &list.table)
+    }
+
+    /// Takes the table from what the PEs of the node share, if they are a list.
+    pub(super) fn share_table(&mut self, tables: &mut SharedTables) {
+        if let Some(list) = &self.list {
+            let List { ref table, lowest, digest } = **list;
+            self.list = Some(Arc::new(List { table: tables.read(table.len()), lowest, digest }));
+        }
+    }
+
+    /// Most bytes of the table of some of these members.
+    pub fn most_table_bytes(&self) -> usize {
+        let span = self.stride.unsigned_abs() as usize * (self.size - 1) + 1;
+        self.table().len().max(self.size + span) * size_of::<u32>()
     }
 
     /// Tells lists apart that have the same [triplet](Self::triplet). 0 of a sequence.
@@ -84,7 +106,7 @@ impl Members {
         debug_assert!(index < self.size);
         match &self.list {
             None => (self.start + self.stride * index as i32) as usize,
-            Some(list) => list.pes[index] as usize,
+            Some(list) => list.table[index] as usize,
         }
     }
 
@@ -92,7 +114,7 @@ impl Members {
     #[inline(always)]
     pub fn index_of(&self, pe: usize) -> Option<usize> {
         if let Some(list) = &self.list {
-            let index = list.index_of.get(pe.checked_sub(list.lowest)?)?;
+            let index = list.table[self.size..].get(pe.checked_sub(list.lowest)?)?;
             return (*index != NONE).then_some(*index as usize);
         }
         let distance = pe as i32 - self.start;

@@ -6,6 +6,7 @@ mod members;
 mod node_groups;
 mod ring_position;
 mod sockets;
+mod table;
 
 pub use fragile::{Fragile, OnceFragile};
 pub use health::Health;
@@ -13,6 +14,7 @@ pub use members::Members;
 pub use node_groups::{Hierarchy, MAILBOX_PAGES, NodeGroups};
 pub use ring_position::Position;
 pub use sockets::{LocalMembers, Sockets};
+pub use table::SharedTables;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -137,7 +139,11 @@ impl Team {
             _ => self.first_epochs,
         };
         let since = self.since();
-        let new = NewTeam { id, members: self.members.clone(), num_contexts: 0, epoch, mailbox_epochs, since };
+        let groups = match &self.hierarchy {
+            None => NodeGroups::of_one(&self.members, &self.local, &node.job.placement),
+            Some(hierarchy) => hierarchy.groups.clone(),
+        };
+        let new = NewTeam { id, groups, num_contexts: 0, epoch, mailbox_epochs, since };
         new.build((node.job, node.transport.internode()), &node.localities, &node.selection, self.generation)
     }
 
@@ -192,6 +198,8 @@ impl Team {
     /// count of epochs, and with unused rings.
     pub fn leave(&self, node: &Node) {
         let slot = self.own_slot;
+        // The first member writes to it what the members of the next team read.
+        slot.table.page.store(0, Ordering::Relaxed);
         let epoch = self.position.epoch.load(Ordering::Relaxed);
         let mut greatest = epoch;
         if let Some(hierarchy) = &self.hierarchy {
@@ -244,8 +252,8 @@ pub fn out_of_range(routine: &str, pe: i32, size: usize, of: &str) -> ! {
 pub struct NewTeam {
     /// Its id, which the members have agreed on.
     pub id: usize,
-    /// Its PEs.
-    pub members: Members,
+    /// Its PEs, and on which nodes they are.
+    pub groups: NodeGroups,
     /// Contexts that its creator asked room for.
     pub num_contexts: i32,
     /// Epoch count, past every one at which a team with this id left a member's slot.
@@ -264,8 +272,9 @@ impl NewTeam {
         selection: &Selection,
         generation: u32,
     ) -> Team {
-        let index = self.members.index_of(job.pe).expect("callers pass the team that this PE is in");
-        let groups = NodeGroups::new(&self.members, &job.placement);
+        let groups = self.groups;
+        let members = groups.members().clone();
+        let index = members.index_of(job.pe).expect("callers pass the team that this PE is in");
         let (own_group, local_index) = groups.of(index);
         let local = groups.all()[own_group].local.clone();
         let local = LocalMembers::new(local, local_index, localities);
@@ -274,9 +283,8 @@ impl NewTeam {
             id: self.id,
             decisions: selection.decisions(local.shape()),
             local,
-            hierarchy: (!groups.is_single())
-                .then(|| Hierarchy::new(groups, own_group, self.mailbox_epochs, &self.members)),
-            members: self.members,
+            hierarchy: (!groups.is_single()).then(|| Hierarchy::new(groups, own_group, self.mailbox_epochs, &members)),
+            members,
             index,
             local_index,
             num_contexts: self.num_contexts,
@@ -361,7 +369,7 @@ impl Teams {
         for (id, members) in [(WORLD, world), (SHARED, Members::of(here.collect()))] {
             let new = NewTeam {
                 id,
-                members,
+                groups: NodeGroups::new(&members, &job.placement),
                 num_contexts: i32::MAX,
                 // No other team has used these slots.
                 epoch: if is_first { 0 } else { epoch_of(id).into() },

@@ -1,8 +1,10 @@
 //! How a team lies on nodes: its members of one node are a *node group*.
 
+use std::iter;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::Members;
+use super::table::SharedTables;
 use crate::internode::Internode;
 use crate::job::Placement;
 use ferroshmem_layout::TeamMailbox;
@@ -33,12 +35,11 @@ pub struct NodeGroups {
 impl NodeGroups {
     /// The node groups of `members`; every PE computes the same result.
     pub fn new(members: &Members, placement: &'static Placement) -> Self {
-        let members = members.clone();
         if placement.nodes() == 1 {
             // PEs have their numbers on the node.
-            let all = vec![NodeGroup { leader: 0, local: members.clone(), node: 0 }];
-            return Self { all, of_node: Vec::new(), members, placement };
+            return Self::of_one(members, members, placement);
         }
+        let members = members.clone();
         let mut of_node = vec![NONE; placement.nodes()];
         let mut groups: Vec<(u32, u32, Vec<u32>)> = Vec::new();
         for member in 0..members.size {
@@ -57,6 +58,54 @@ impl NodeGroups {
             of_node.clear();
         }
         Self { all, of_node, members, placement }
+    }
+
+    /// The only one, of members with the numbers `local` on their node.
+    pub(super) fn of_one(members: &Members, local: &Members, placement: &'static Placement) -> Self {
+        let node = placement.of(members.pe(0)).node;
+        let all = vec![NodeGroup { leader: 0, local: local.clone(), node }];
+        Self { all, of_node: Vec::new(), members: members.clone(), placement }
+    }
+
+    /// The team's members.
+    pub fn members(&self) -> &Members {
+        &self.members
+    }
+
+    /// All that may be lists: the team's members, and where these have other numbers on their nodes, those.
+    fn lists(&mut self) -> impl Iterator<Item = &mut Members> {
+        let local = if self.placement.nodes() == 1 { &mut [] } else { &mut self.all[..] };
+        iter::once(&mut self.members).chain(local.iter_mut().map(|group| &mut group.local))
+    }
+
+    /// Bytes of all tables.
+    pub fn table_bytes(&mut self) -> usize {
+        self.lists().map(|list| size_of_val(list.table())).sum()
+    }
+
+    /// Writes the tables, for `readers` PEs.
+    pub fn write_tables(&mut self, tables: &mut SharedTables, readers: usize) {
+        let mut count = 0;
+        for list in self.lists().filter(|list| list.stride() == 0) {
+            tables.write(list.table());
+            count += readers;
+        }
+        tables.readers().store(count as u32, Ordering::Relaxed);
+    }
+
+    /// Takes what has been written so as its tables.
+    pub fn share_tables(&mut self, tables: &mut SharedTables) {
+        self.lists().for_each(|list| list.share_table(tables));
+        if self.placement.nodes() == 1 {
+            self.all[0].local = self.members.clone();
+        }
+    }
+
+    /// The number on its node of the first member on that of PE `pe`, a member, and how many are there.
+    pub(super) fn first_and_size_at(&self, pe: usize) -> (usize, usize) {
+        let node = self.placement.of(pe).node;
+        let group = self.all.iter().find(|group| group.node == node).expect("a member is in a node group");
+        (group.local.pe(0), group.local.size)
     }
 
     /// Number in the team of member `index` of a node group.

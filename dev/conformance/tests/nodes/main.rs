@@ -125,6 +125,9 @@ fn main() {
             Ok(job.env("SHMEM_ENDPOINTS", "4"))
         });
     }
+    suite.add_one_on_cluster("team_lists::shared-tables", 3, true, move |s, pes| {
+        Ok(job(s, pes, "team_lists.c", BRIEF)?.env("SHMEM_TEAM_TABLE", "0"))
+    });
     for (number, choices) in Choices::all().enumerate() {
         for (p, program) in ["every", "at_once", "exact"].into_iter().enumerate() {
             let trial = format!("{program}::{}", choices.name(0));
