@@ -56,6 +56,17 @@ fn a_strided_team_takes_no_more_on_more_pes() {
     }
 }
 
+/// Not even of far more PEs.
+#[test]
+fn a_list_takes_as_much_of_many_pes_as_of_few() {
+    let of = |n_pes: usize| bytes(n_pes, 1, false, |world| world.pick((0..64).map(|i| (i ^ 1) * (n_pes / 64))));
+    let few = of(512);
+    assert!(few <= 20 * 64 + 128, "{few} bytes");
+    for n_pes in [4096, 100_000] {
+        assert_eq!(of(n_pes), few, "{n_pes} PEs");
+    }
+}
+
 /// Each number has a word for either way, in the team and on several nodes in its node group: up to 4 KiB in each PE,
 /// or beyond in memory that the PEs of a node share.
 #[test]

@@ -18,10 +18,58 @@ pub struct Members {
 /// PEs that are no arithmetic sequence.
 #[derive(Debug, PartialEq, Eq)]
 struct List {
-    /// The PEs; then the number in the list of each PE from the lowest to the highest, [`NONE`] of others.
+    /// The PEs; then their numbers in the list, each at the [place](Places::of) of its PE or, if that is taken, at the
+    /// next one, and [`NONE`] elsewhere.
     table: Table,
-    lowest: usize,
+    places: Places,
     digest: u32,
+}
+
+/// Where the number of a PE is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Places {
+    lowest: usize,
+    /// Bits of a PE's hash that say its place; 0 if each PE from the lowest to the highest has one of its own.
+    bits: u32,
+}
+
+impl Places {
+    /// Most places for each member. A hash has at least half as many, of which half are free.
+    const MOST: usize = 4;
+
+    #[inline]
+    fn of(self, pe: usize) -> usize {
+        if self.bits == 0 {
+            return pe.wrapping_sub(self.lowest);
+        }
+        // MurmurHash3's last step: a product alone has PEs at some distances follow each other.
+        let mut hash = pe as u32;
+        hash = (hash ^ (hash >> 16)).wrapping_mul(0x85eb_ca6b);
+        hash = (hash ^ (hash >> 13)).wrapping_mul(0xc2b2_ae35);
+        (hash ^ (hash >> 16)) as usize & self.last()
+    }
+
+    /// The last place of a hash: the first one is next.
+    fn last(self) -> usize {
+        (1 << self.bits) - 1
+    }
+}
+
+impl List {
+    /// Out of line, for the sake of members at equal distances.
+    #[inline(never)]
+    fn index_of(&self, pe: usize, size: usize) -> Option<usize> {
+        let (pes, numbers) = self.table.split_at(size);
+        let mut place = self.places.of(pe);
+        loop {
+            let index = *numbers.get(place)? as usize;
+            // There is no PE number `NONE`.
+            if *pes.get(index)? as usize == pe {
+                return Some(index);
+            }
+            place = (place + 1) & self.places.last();
+        }
+    }
 }
 
 const NONE: u32 = u32::MAX;
@@ -47,16 +95,24 @@ impl Members {
         }
         let lowest = pes.iter().min().map_or(0, |pe| *pe as usize);
         let highest = pes.iter().max().map_or(0, |pe| *pe as usize);
+        let span = highest - lowest + 1;
+        let is_dense = span <= Places::MOST * size;
+        let bits = if is_dense { 0 } else { (2 * size).next_power_of_two().ilog2() };
+        let places = Places { lowest, bits };
         let mut table = pes;
-        table.resize(size + highest - lowest + 1, NONE);
+        table.resize(size + if is_dense { span } else { 1 << bits }, NONE);
         let mut digest = 0_u32;
         for index in 0..size {
             let pe = table[index];
-            table[size + pe as usize - lowest] = index as u32;
+            let mut place = places.of(pe as usize);
+            while table[size + place] != NONE {
+                place = (place + 1) & places.last();
+            }
+            table[size + place] = index as u32;
             // By the golden ratio, as Fibonacci hashing has it.
             digest = (digest.rotate_left(5) ^ pe).wrapping_mul(0x9e37_79b9);
         }
-        let list = List { table: Table::own(table), lowest, digest };
+        let list = List { table: Table::own(table), places, digest };
         Self { start: list.table[0] as i32, stride: 0, size, list: Some(Arc::new(list)) }
     }
 
@@ -84,15 +140,20 @@ impl Members {
     /// Takes the table from what the PEs of the node share, if they are a list.
     pub(super) fn share_table(&mut self, tables: &mut SharedTables) {
         if let Some(list) = &self.list {
-            let List { ref table, lowest, digest } = **list;
-            self.list = Some(Arc::new(List { table: tables.read(table.len()), lowest, digest }));
+            let List { ref table, places, digest } = **list;
+            self.list = Some(Arc::new(List { table: tables.read(table.len()), places, digest }));
         }
     }
 
-    /// Most bytes of the table of some of these members.
+    /// Most bytes of the table of some of these members: who are few among as many PEs have a hash, which is no longer
+    /// than what all have.
     pub fn most_table_bytes(&self) -> usize {
-        let span = self.stride.unsigned_abs() as usize * (self.size - 1) + 1;
-        self.table().len().max(self.size + span) * size_of::<u32>()
+        let places = match &self.list {
+            None => self.stride.unsigned_abs() as usize * (self.size - 1) + 1,
+            Some(list) if list.places.bits == 0 => list.table.len() - self.size,
+            Some(_) => usize::MAX,
+        };
+        (self.size + places.min(Places::MOST * self.size)) * size_of::<u32>()
     }
 
     /// Tells lists apart that have the same [triplet](Self::triplet). 0 of a sequence.
@@ -114,8 +175,7 @@ impl Members {
     #[inline(always)]
     pub fn index_of(&self, pe: usize) -> Option<usize> {
         if let Some(list) = &self.list {
-            let index = list.table[self.size..].get(pe.checked_sub(list.lowest)?)?;
-            return (*index != NONE).then_some(*index as usize);
+            return list.index_of(pe, self.size);
         }
         let distance = pe as i32 - self.start;
         let index = match self.stride {
@@ -169,11 +229,30 @@ mod tests {
             list.clone(),
             list.strided(4, -1, 3).unwrap(),
             list.pick([1, 0, 4]),
+            Members::world(20).pick([19, 0, 7]),
         ] {
             for i in 0..m.size {
                 assert_eq!(m.index_of(m.pe(i)), Some(i));
             }
             assert_eq!((0..20).filter_map(|pe| m.index_of(pe)).count(), m.size);
+        }
+    }
+
+    /// PEs at any distance, of which some change places.
+    #[test]
+    fn few_of_many_pes_are_found() {
+        let world = Members::world(1 << 21);
+        for (size, distance) in [(3, 5), (100, 6), (100, 144), (127, 4096), (128, 4181), (129, 1 << 13), (4096, 255)] {
+            let list = world.pick((0..size).map(|i| (i ^ 1) * distance));
+            let words = list.table().len();
+            assert!(words <= 5 * size + 4 && size_of_val(list.table()) <= list.most_table_bytes(), "{size}: {words}");
+            assert!(list.most_table_bytes() <= world.most_table_bytes());
+            for i in 0..size {
+                assert_eq!(list.index_of(list.pe(i)), Some(i), "{i} of {size}");
+                assert_eq!(list.index_of(i * distance + 1), None, "{i} of {size}");
+            }
+            let some = list.pick((0..size).filter(|i| i % 5 < 2 || *i == size - 1));
+            assert!(size_of_val(some.table()) <= list.most_table_bytes(), "{size}");
         }
     }
 
