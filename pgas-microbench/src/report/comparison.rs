@@ -56,6 +56,11 @@ impl Pair<'_> {
             words,
         }
     }
+
+    /// The same, in which the object is who made the other measurement.
+    pub(super) fn beside_maker(&self, at: String, subject: &str) -> Finding {
+        self.finding(at, subject, &maker(self.other))
+    }
 }
 
 /// What this library is compared with.

@@ -28,6 +28,11 @@ impl<'a> Rows<'a> {
         })
     }
 
+    /// The rows of one operation.
+    pub(super) fn operation(&self, operation: &str) -> Self {
+        self.filter(|m| m.operation == operation)
+    }
+
     /// The rows of one number of pairs.
     pub(super) fn pairs(&self, pairs: u32) -> Self {
         self.filter(|m| m.pairs == pairs)

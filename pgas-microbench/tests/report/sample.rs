@@ -85,6 +85,11 @@ fn of(quantity: Quantity, row: Measurement) -> Measurement {
     Measurement { quantity, unit: unit.to_owned(), ..row }
 }
 
+/// The row with an algorithm.
+fn by(algorithm: &str, row: Measurement) -> Measurement {
+    Measurement { algorithm: algorithm.to_owned(), ..row }
+}
+
 /// The row with a median that differs by a few percent, the same each time.
 fn measured(mut row: Measurement, median: f64) -> Measurement {
     let text = format!("{row:?}");
@@ -97,6 +102,11 @@ fn measured(mut row: Measurement, median: f64) -> Measurement {
     row.low = row.median * (0.99 - 0.06 * noise(16));
     row.high = row.median * (1.01 + 0.25 * noise(24).powi(3));
     row
+}
+
+/// Adds a row of so many PEs, pairs and bytes, with a median.
+fn add(rows: &mut Vec<Measurement>, (pes, pairs, bytes): (u32, u32, u64), row: Measurement, median: f64) {
+    rows.push(measured(Measurement { pes, pairs, bytes, ..row }, median));
 }
 
 /// Microseconds of a copy: by the latency and the bandwidth of the cache level that the bytes fit.
@@ -154,15 +164,15 @@ fn latency(rows: &mut Vec<Measurement>) {
                     } else {
                         copy_time(bytes) * factor + more
                     };
-                    let row = Measurement { pes: 2 * pairs, pairs, bytes, ..row("latency", who, operation, form) };
-                    rows.push(measured(row, time * turns(2 * pairs)));
+                    let row = row("latency", who, operation, form);
+                    add(rows, (2 * pairs, pairs, bytes), row, time * turns(2 * pairs));
                 }
             }
         }
         for mpi in MPI {
             for bytes in sizes(0, 23) {
-                let row = Measurement { pes: 2 * pairs, pairs, bytes, ..row("latency", mpi, "sendrecv", "sendrecv") };
-                rows.push(measured(row, (0.2 + copy_time(bytes) * 2.0) * turns(2 * pairs)));
+                let (row, time) = (row("latency", mpi, "sendrecv", "sendrecv"), 0.2 + copy_time(bytes) * 2.0);
+                add(rows, (2 * pairs, pairs, bytes), row, time * turns(2 * pairs));
             }
         }
     }
@@ -172,13 +182,8 @@ fn bandwidth(rows: &mut Vec<Measurement>) {
     for pairs in PAIRS {
         for mpi in MPI {
             for bytes in sizes(0, 23) {
-                let row = Measurement {
-                    pes: 2 * pairs,
-                    pairs,
-                    bytes,
-                    ..of(Bandwidth, row("bandwidth", mpi, "sendrecv", "sendrecv"))
-                };
-                rows.push(measured(row, bytes as f64 / (0.1 + copy_time(bytes) * 2.0)));
+                let row = of(Bandwidth, row("bandwidth", mpi, "sendrecv", "sendrecv"));
+                add(rows, (2 * pairs, pairs, bytes), row, bytes as f64 / (0.1 + copy_time(bytes) * 2.0));
             }
         }
         for (who, form) in makers() {
@@ -191,22 +196,16 @@ fn bandwidth(rows: &mut Vec<Measurement>) {
                 for bytes in sizes(3, 23) {
                     let time = copy_time(bytes) * factor + more;
                     let sum = bytes as f64 / time * f64::from(pairs.min(2));
-                    let row = Measurement {
-                        pes: 2 * pairs,
-                        pairs,
-                        bytes,
-                        ..of(Bandwidth, row("bandwidth", who, operation, form))
-                    };
-                    rows.push(measured(row, sum));
+                    let row = of(Bandwidth, row("bandwidth", who, operation, form));
+                    add(rows, (2 * pairs, pairs, bytes), row, sum);
                 }
             }
             for operation in ["put", "p"] {
                 if form == "rma" && operation == "p" {
                     continue;
                 }
-                let row =
-                    Measurement { pes: 2 * pairs, pairs, bytes: 8, ..of(Rate, row("bandwidth", who, operation, form)) };
-                rows.push(measured(row, 1.0 / (copy_time(8) * factor + more)));
+                let row = of(Rate, row("bandwidth", who, operation, form));
+                add(rows, (2 * pairs, pairs, 8), row, 1.0 / (copy_time(8) * factor + more));
             }
         }
     }
@@ -219,16 +218,10 @@ fn atomics(rows: &mut Vec<Measurement>) {
             let (factor, more) = overhead(who, form);
             for operation in operations {
                 let base = if operation == "fetch" { 0.0008 } else { 0.0054 };
-                let row = |name: &str, pairs| Measurement {
-                    pes: 2 * PAIRS[0].max(pairs),
-                    pairs,
-                    bytes: 8,
-                    ..row("atomics", who, name, form)
-                };
                 let time = (base * factor + more) * turns(2 * pairs);
-                rows.push(measured(row(operation, pairs), time));
-                let crowd = Measurement { pes: 2 * pairs, ..row(&format!("{operation}_contended"), 0) };
-                rows.push(measured(crowd, time * 8.0));
+                add(rows, (2 * pairs, pairs, 8), row("atomics", who, operation, form), time);
+                let crowd = row("atomics", who, &format!("{operation}_contended"), form);
+                add(rows, (2 * pairs, 0, 8), crowd, time * 8.0);
             }
         }
     }
@@ -239,13 +232,9 @@ fn updates(rows: &mut Vec<Measurement>) {
     for pairs in PAIRS {
         for (who, rate) in [(OURS, 90.0), (SHMEM_PEER, 20.0)] {
             for operation in operations {
-                let row = Measurement {
-                    pes: 2 * pairs,
-                    pairs: if operation == "pair_put" { pairs } else { 0 },
-                    bytes: 8,
-                    ..of(Rate, row("updates", who, operation, "call"))
-                };
-                rows.push(measured(row, rate / turns(2 * pairs)));
+                let of_pair = if operation == "pair_put" { pairs } else { 0 };
+                let row = of(Rate, row("updates", who, operation, "call"));
+                add(rows, (2 * pairs, of_pair, 8), row, rate / turns(2 * pairs));
             }
         }
     }
@@ -265,9 +254,7 @@ fn packing(rows: &mut Vec<Measurement>) {
                 if pes == 2 && !algorithm.is_empty() {
                     continue;
                 }
-                let row =
-                    Measurement { pes, bytes, algorithm: algorithm.to_owned(), ..row("packing", who, operation, form) };
-                rows.push(measured(row, 900.0 * factor));
+                add(rows, (pes, 0, bytes), by(algorithm, row("packing", who, operation, form)), 900.0 * factor);
             }
         }
     }
@@ -276,8 +263,7 @@ fn packing(rows: &mut Vec<Measurement>) {
 fn puts(rows: &mut Vec<Measurement>) {
     for (who, form, rate) in [(OURS, "call", 300.0), (SHMEM_PEER, "call", 20.0), (MPI[0], "rma", 15.0)] {
         for operation in ["one_to_all", "all_to_all"] {
-            let row = Measurement { pes: 9, bytes: 8, ..of(Rate, row("puts", who, operation, form)) };
-            rows.push(measured(row, rate));
+            add(rows, (9, 0, 8), of(Rate, row("puts", who, operation, form)), rate);
         }
     }
 }
@@ -294,8 +280,7 @@ fn halo(rows: &mut Vec<Measurement>) {
         for (who, form, factor) in makers {
             for (pes, bytes) in [(1, 8), (1, 1 << 20), (2, 8), (2, 1 << 20)] {
                 let helped = if (who, form) == (OURS, "call") { gain } else { 1.0 };
-                let row = Measurement { pes, bytes, ..row("halo", who, operation, form) };
-                rows.push(measured(row, 700.0 * factor * helped));
+                add(rows, (pes, 0, bytes), row("halo", who, operation, form), 700.0 * factor * helped);
             }
         }
     }
@@ -304,8 +289,7 @@ fn halo(rows: &mut Vec<Measurement>) {
 fn python(rows: &mut Vec<Measurement>) {
     for (form, time) in [("python", 4.0), ("view", 0.5)] {
         for bytes in [8, 4096, 8 << 20] {
-            let row = Measurement { pes: 2, pairs: 1, bytes, ..row("python", OURS, "put", form) };
-            rows.push(measured(row, time + bytes as f64 / 1e4));
+            add(rows, (2, 1, bytes), row("python", OURS, "put", form), time + bytes as f64 / 1e4);
         }
     }
 }
@@ -320,13 +304,8 @@ fn overlap(rows: &mut Vec<Measurement>) {
     for operation in ["put", "get"] {
         for (who, form, algorithm, time) in makers {
             for bytes in [4 << 20, 16 << 20] {
-                let row = Measurement {
-                    pes: 1,
-                    bytes,
-                    algorithm: algorithm.to_owned(),
-                    ..row("overlap", who, operation, form)
-                };
-                rows.push(measured(row, time * bytes as f64 / f64::from(4 << 20)));
+                let row = by(algorithm, row("overlap", who, operation, form));
+                add(rows, (1, 0, bytes), row, time * bytes as f64 / f64::from(4 << 20));
             }
         }
     }
@@ -335,34 +314,28 @@ fn overlap(rows: &mut Vec<Measurement>) {
 fn graph500(rows: &mut Vec<Measurement>) {
     for pes in [1, 4] {
         for (who, rate) in [(OURS, 220.0), (SHMEM_PEER, 160.0)] {
-            let row = Measurement { pes, ..of(Rate, row("graph500", who, "scale 16", "call")) };
-            rows.push(measured(row, rate * f64::from(pes)));
+            add(rows, (pes, 0, 0), of(Rate, row("graph500", who, "scale 16", "call")), rate * f64::from(pes));
         }
     }
 }
 
 fn two_sided(rows: &mut Vec<Measurement>) {
     for (who, start) in [(OURS, 0.08), (MPI[0], 0.2), (MPI[1], 0.25)] {
-        let pair =
-            |operation: &str, bytes| Measurement { pairs: 1, bytes, ..row("latency", who, operation, "sendrecv") };
-        rows.push(measured(pair("sendrecv_deep", 8), 10.0 * start));
+        let row = |program: &str, operation: &str| row(program, who, operation, "sendrecv");
+        add(rows, (2, 1, 8), row("latency", "sendrecv_deep"), 10.0 * start);
         for bytes in sizes(0, 23) {
             let time = start + copy_time(bytes) * 2.0;
-            rows.push(measured(pair("exchange", bytes), time));
+            add(rows, (2, 1, bytes), row("latency", "exchange"), time);
             if who == OURS {
-                rows.push(measured(pair("sendrecv", bytes), time));
-                let bandwidth =
-                    Measurement { program: "bandwidth".to_owned(), ..of(Bandwidth, pair("sendrecv", bytes)) };
-                rows.push(measured(bandwidth, bytes as f64 / time));
+                add(rows, (2, 1, bytes), row("latency", "sendrecv"), time);
+                add(rows, (2, 1, bytes), of(Bandwidth, row("bandwidth", "sendrecv")), bytes as f64 / time);
             }
         }
-        let rate = Measurement { program: "bandwidth".to_owned(), ..of(Rate, pair("sendrecv", 8)) };
-        rows.push(measured(rate, 1.0 / start));
+        add(rows, (2, 1, 8), of(Rate, row("bandwidth", "sendrecv")), 1.0 / start);
     }
     for (who, start) in [(OURS, 0.05), (SHMEM_PEER, 0.1)] {
         for bytes in sizes(0, 23) {
-            let exchange = Measurement { pairs: 1, bytes, ..row("latency", who, "exchange", "call") };
-            rows.push(measured(exchange, start + copy_time(bytes)));
+            add(rows, (2, 1, bytes), row("latency", who, "exchange", "call"), start + copy_time(bytes));
         }
     }
 }
@@ -377,8 +350,7 @@ fn stencil(rows: &mut Vec<Measurement>) {
     ];
     for (pes, operation) in [(1, "five_point"), (1, "five_point_threads"), (2, "five_point")] {
         for (who, form, factor) in makers {
-            let row = Measurement { pes, ..row("stencil", who, operation, form) };
-            rows.push(measured(row, 1000.0 * factor / f64::from(pes)));
+            add(rows, (pes, 0, 0), row("stencil", who, operation, form), 1000.0 * factor / f64::from(pes));
         }
     }
 }
@@ -392,8 +364,7 @@ fn collectives(rows: &mut Vec<Measurement>) {
             let form = if MPI.contains(&who) { "collective" } else { "call" };
             let start = 0.18 * factor * f64::from(pes).log2() * turns(pes);
             for operation in ["barrier_all", "sync_all"] {
-                let row = Measurement { pes, ..row("collectives", who, operation, form) };
-                rows.push(measured(row, start));
+                add(rows, (pes, 0, 0), row("collectives", who, operation, form), start);
             }
             for operation in operations {
                 let scan = operation.ends_with("scan");
@@ -401,23 +372,17 @@ fn collectives(rows: &mut Vec<Measurement>) {
                     continue;
                 }
                 for bytes in sizes(3, 23).filter(|bytes| bytes * u64::from(pes) <= 1 << 28) {
-                    let row = Measurement { pes, bytes, ..row("collectives", who, operation, form) };
                     let time = start + copy_time(bytes) * factor * turns(pes);
-                    rows.push(measured(row, time));
+                    add(rows, (pes, 0, bytes), row("collectives", who, operation, form), time);
                 }
             }
         }
         for (algorithm, rounds) in [("flat", pes - 1), ("rd", 5), ("bruck", 5), ("rsag", 2)] {
             for (form, factor) in [("putget", 2.2), ("ptr", 1.0)] {
                 for bytes in sizes(3, 23) {
-                    let row = Measurement {
-                        pes,
-                        bytes,
-                        algorithm: algorithm.to_owned(),
-                        ..row("collectives", OURS, "reduce", form)
-                    };
+                    let row = by(algorithm, row("collectives", OURS, "reduce", form));
                     let time = 0.2 * turns(pes) + copy_time(bytes) * f64::from(rounds);
-                    rows.push(measured(row, time * factor));
+                    add(rows, (pes, 0, bytes), row, time * factor);
                 }
             }
         }
@@ -437,12 +402,8 @@ fn stream(rows: &mut Vec<Measurement>) {
         ];
         for (who, form, factor) in makers {
             for (kernel, base) in [("copy", 13_300.0), ("scale", 13_100.0), ("add", 13_800.0), ("triad", 13_900.0)] {
-                let row = Measurement {
-                    pes,
-                    bytes: 8_000_000 * u64::from(pes),
-                    ..of(Bandwidth, row("stream", who, kernel, form))
-                };
-                rows.push(measured(row, base * factor * f64::from(pes)));
+                let row = of(Bandwidth, row("stream", who, kernel, form));
+                add(rows, (pes, 0, 8_000_000 * u64::from(pes)), row, base * factor * f64::from(pes));
             }
         }
     }
@@ -455,14 +416,9 @@ fn nas(rows: &mut Vec<Measurement>) {
             for (who, factor) in [(OURS, 1.0), (SHMEM_PEER, 0.7)] {
                 for form in ["putget", "ptr"] {
                     for pes in numbers {
-                        let row = Measurement {
-                            pes: *pes,
-                            class: class.to_owned(),
-                            samples: 3,
-                            ..of(Rate, row(program, who, program, form))
-                        };
-                        let cores = f64::from((*pes).min(2));
-                        rows.push(measured(row, base * size * factor * cores));
+                        let row = of(Rate, row(program, who, program, form));
+                        let row = Measurement { class: class.to_owned(), samples: 3, ..row };
+                        add(rows, (*pes, 0, 0), row, base * size * factor * f64::from((*pes).min(2)));
                     }
                 }
             }

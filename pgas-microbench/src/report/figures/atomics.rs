@@ -4,7 +4,7 @@ use super::super::axis::Scale;
 use super::super::comparison::Beside;
 use super::super::figure::{Finding, Panel};
 use super::super::rows::Rows;
-use super::panels::{beside_best, calls_and_peers, count_text, findings_by_size, main_forms, matches};
+use super::panels::{beside_best, beside_direct, calls_and_peers, count_text, findings_by_size, main_forms};
 use super::{Content, Data, FASTEST, MARKS, SAMPLED};
 use crate::measurement::Quantity::Latency;
 
@@ -31,13 +31,11 @@ pub(super) fn by_pairs(data: &Data<'_>) -> Content {
         return content;
     }
     for operation in rows.values(|m| m.operation.as_str()) {
-        let one = rows.filter(|m| m.operation == operation);
-        content.panels.extend(data.by_pairs(&one, operation, AXIS));
+        content.panels.extend(data.by_pairs(&rows.operation(operation), operation, AXIS));
     }
     for pairs in several.values(|m| m.pairs) {
         let words = count_text(pairs, "pair");
-        let fetch_add = rows.pairs(pairs).filter(|m| m.operation == "fetch_add");
-        content.findings.extend(findings(&fetch_add, &words));
+        content.findings.extend(findings(&rows.pairs(pairs).operation("fetch_add"), &words));
     }
     compare(&mut content, &rows);
     content
@@ -77,11 +75,10 @@ fn panel(data: &Data<'_>, rows: &Rows<'_>, title: &str) -> Option<Panel> {
 
 fn findings(rows: &Rows<'_>, place: &str) -> Vec<Finding> {
     let of_operation = |operation: &str| {
-        let one = rows.filter(|m| m.operation == operation);
         let name = operation.trim_end_matches(CONTENDED);
         let routine = format!("shmem_atomic_{name}");
         let at = format!("{name}, {place}");
-        let sized = findings_by_size(&one, "", &routine, "the same through shmem_ptr");
+        let sized = findings_by_size(&rows.operation(operation), "", &routine, "the same through shmem_ptr");
         sized.into_iter().map(move |finding| Finding { at: at.clone(), ..finding })
     };
     let operations = rows.values(|m| m.operation.as_str());
@@ -91,10 +88,6 @@ fn findings(rows: &Rows<'_>, place: &str) -> Vec<Finding> {
 /// Adds the comparisons of this library's calls with the best other library and with the processor's atomics.
 fn compare(content: &mut Content, rows: &Rows<'_>) {
     let subject = "An atomic operation by call";
-    let others = beside_best(&calls_and_peers(rows));
-    content.compare(&others, subject, Beside::Others, &format!("{FASTEST}'s"));
-    let ours = rows.ours();
-    let pairs = matches(&ours.forms(&["call"]), &ours.forms(&["ptr"]));
-    let direct = "the same through shmem_ptr";
-    content.compare(&pairs, subject, Beside::Itself, direct);
+    content.compare(&beside_best(&calls_and_peers(rows)), subject, Beside::Others, &format!("{FASTEST}'s"));
+    content.compare(&beside_direct(rows, "call"), subject, Beside::Itself, "the same through shmem_ptr");
 }

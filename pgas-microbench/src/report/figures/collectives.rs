@@ -1,7 +1,7 @@
 //! Barriers, collectives, and the algorithms of reductions.
 
 use super::super::axis::{Axis, Unit};
-use super::super::comparison::{self, Beside};
+use super::super::comparison::{Beside, Pair};
 use super::super::figure::{Finding, Series};
 use super::super::palette::{COUNT_HUES, Stroke, Style};
 use super::super::rows::Rows;
@@ -54,12 +54,8 @@ pub(super) fn small(data: &Data<'_>) -> Content {
 
 /// This library compared with the best other one, for each number of PEs.
 fn by_pes(rows: &Rows<'_>, what: &str, subject: &str) -> Vec<Finding> {
-    let finding = |pair: comparison::Pair<'_>| {
-        let at = format!("{what}, {}", count_text(pair.ours.pes, "PE"));
-        let object = comparison::maker(pair.other);
-        pair.finding(at, subject, &object)
-    };
-    beside_best(rows).into_iter().map(finding).collect()
+    let at = |pair: &Pair<'_>| format!("{what}, {}", count_text(pair.ours.pes, "PE"));
+    beside_best(rows).iter().map(|pair| pair.beside_maker(at(pair), subject)).collect()
 }
 
 /// A collective by its bytes, whose meaning the caption explains.

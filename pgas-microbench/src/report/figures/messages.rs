@@ -1,7 +1,8 @@
 //! Two-sided messages, and what programs exchange by them.
 
 use super::super::axis::Scale;
-use super::super::comparison::{self, Beside, Pair};
+use super::super::comparison::{Beside, Pair};
+use super::super::rows::Rows;
 use super::panels::{beside_best, count_text, size_text, telling_sizes};
 use super::{Content, Data, FASTEST, MARKS, SAMPLED};
 use crate::Measurement;
@@ -17,7 +18,7 @@ pub(super) fn messages(data: &Data<'_>) -> Content {
     );
     let mut content = Content::new("messages", Latency, caption);
     let rows = data.rows.forms(&["sendrecv"]).pairs(1);
-    let of = |operation: &str, quantity: Quantity| rows.filter(|m| m.operation == operation && m.quantity == quantity);
+    let of = |operation: &str, quantity: Quantity| rows.operation(operation).filter(|m| m.quantity == quantity);
     let (times, bandwidths) = (of("sendrecv", Latency), of("sendrecv", Bandwidth));
     let (rates, deep) = (of("sendrecv", Rate), of("sendrecv_deep", Latency));
     let label = "Half a round trip (log scale)";
@@ -51,29 +52,17 @@ pub(super) fn messages(data: &Data<'_>) -> Content {
         ),
     ];
     content.panels.extend(panels.into_iter().flatten());
-    let mut add = |pair: &Pair<'_>, at: String| {
-        let object = comparison::maker(pair.other);
-        let finding = pair.finding(at, "a message", &object);
-        content.findings.push(finding);
+    let mut add = |rows: &Rows<'_>, at: &str| {
+        let pairs = beside_best(rows);
+        content.findings.extend(pairs.iter().map(|pair| pair.beside_maker(at.to_owned(), "a message")));
     };
-    for rows in [&times, &bandwidths] {
+    for (rows, what) in [(&times, "half a round trip"), (&bandwidths, "bandwidth")] {
         for size in telling_sizes(&rows.ours()) {
-            for pair in beside_best(&rows.bytes(size)) {
-                let what = if rows.has(pair.ours) && pair.ours.quantity == Latency {
-                    "half a round trip"
-                } else {
-                    "bandwidth"
-                };
-                add(&pair, format!("{what}, {}", size_text(size)));
-            }
+            add(&rows.bytes(size), &format!("{what}, {}", size_text(size)));
         }
     }
-    for pair in beside_best(&rates) {
-        add(&pair, "rate, 8 B".to_owned());
-    }
-    for pair in beside_best(&deep) {
-        add(&pair, "behind 1,000 receives, 8 B".to_owned());
-    }
+    add(&rates, "rate, 8 B");
+    add(&deep, "behind 1,000 receives, 8 B");
     content.compare(&beside_best(&times), "A message", Beside::Others, "the fastest MPI's");
     content
 }
@@ -97,10 +86,8 @@ pub(super) fn exchange(data: &Data<'_>) -> Content {
                 continue;
             };
             if let Some(other) = rows.peers().bytes(size).best() {
-                let pair = Pair { ours, other };
                 let at = format!("{}, {}", size_text(size), count_text(1, "pair"));
-                let object = comparison::maker(other);
-                content.findings.push(pair.finding(at, subject, &object));
+                content.findings.push(Pair { ours, other }.beside_maker(at, subject));
             }
         }
     }

@@ -1,13 +1,20 @@
 //! Work that threads of a PE share or make beside computing, many puts to many PEs, and the halo exchange.
 
 use super::super::axis::Scale;
-use super::super::comparison::{self, Beside, Pair};
+use super::super::comparison::{Beside, Pair};
 use super::super::rows::{Rows, is_our_name};
-use super::panels::{beside_best, calls_and_peers, count_text, findings_by_size, main_forms, matches, size_text};
+use super::panels::{
+    beside_best, beside_direct, calls_and_peers, count_text, findings_by_size, main_forms, matches, operation_text,
+    size_text,
+};
 use super::{Content, Data, FASTEST, HIGHEST, MARKS, SAMPLED};
-use crate::measurement::Measurement;
 use crate::measurement::Quantity::{Latency, Rate};
 use crate::plan::WORKERS;
+
+/// The pairs of the shortest and of the longest transfers.
+fn ends<'a, 'p>(pairs: &'p [Pair<'a>]) -> impl Iterator<Item = &'p Pair<'a>> {
+    pairs.iter().filter(|pair| pair.ours.bytes <= 8 || pair.ours.bytes >= 1 << 20)
+}
 
 /// Time over the length of a block: by a PE alone, with the library's workers, and by two PEs at the same time.
 pub(super) fn packing(data: &Data<'_>) -> Content {
@@ -23,9 +30,9 @@ pub(super) fn packing(data: &Data<'_>) -> Content {
     let alone = rows.filter(|m| m.algorithm.is_empty());
     let helped = rows.filter(|m| m.algorithm == WORKERS || m.form == "ptr" && m.pes == 1);
     for operation in ["pack", "unpack"] {
-        let of = |pes| alone.pes(pes).filter(|m| m.operation == operation);
+        let of = |pes| alone.pes(pes).operation(operation);
         let label = "Time of 8 MiB (log scale)";
-        let shared = helped.pes(1).filter(|m| m.operation == operation);
+        let shared = helped.pes(1).operation(operation);
         let panels = [
             data.by_bytes(&main_forms(&of(1)), &format!("{operation}, 1 PE"), label),
             data.by_bytes(&shared, &format!("{operation}, 1 PE with workers"), label),
@@ -37,22 +44,15 @@ pub(super) fn packing(data: &Data<'_>) -> Content {
     let others = beside_best(&calls_and_peers(&alone));
     let with_workers = helped.ours().forms(&["call"]);
     let gains = matches(&with_workers, &calls.ours());
-    let mut add = |pair: &Pair<'_>, subject: &str, object: &str| {
+    let at = |pair: &Pair<'_>| {
         let pes = count_text(pair.ours.pes, "PE");
-        let at = format!("{}, {}, {pes}", pair.ours.operation, size_text(pair.ours.bytes));
-        content.findings.push(pair.finding(at, subject, object));
+        format!("{}, {}, {pes}", pair.ours.operation, size_text(pair.ours.bytes))
     };
-    let ends = |bytes: u64| bytes <= 8 || bytes >= 1 << 20;
-    for pair in gains.iter().filter(|pair| ends(pair.ours.bytes)) {
-        add(pair, "with workers", "without them");
-    }
-    for pair in others.iter().filter(|pair| ends(pair.ours.bytes)) {
-        add(pair, "FerroSHMEM", &comparison::maker(pair.other));
-    }
-    let direct = matches(&calls.ours(), &alone.ours().forms(&["ptr"]));
-    for pair in direct.iter().filter(|pair| ends(pair.ours.bytes)) {
-        add(pair, "a call", "a loop of the program");
-    }
+    let direct = beside_direct(&alone, "call");
+    let findings = &mut content.findings;
+    findings.extend(ends(&gains).map(|pair| pair.finding(at(pair), "with workers", "without them")));
+    findings.extend(ends(&others).map(|pair| pair.beside_maker(at(pair), "FerroSHMEM")));
+    findings.extend(ends(&direct).map(|pair| pair.finding(at(pair), "a call", "a loop of the program")));
     content.compare(&others, "Packing", Beside::Others, FASTEST);
     content.compare(&gains, "Packing with workers", Beside::Itself, "without them");
     content
@@ -78,10 +78,7 @@ pub(super) fn puts(data: &Data<'_>) -> Content {
         ));
     }
     let pairs = beside_best(&rows);
-    content.findings.extend(pairs.iter().map(|pair| {
-        let at = format!("{}, {}", pair.ours.operation, count_text(pair.ours.pes, "PE"));
-        pair.finding(at, "FerroSHMEM", &comparison::maker(pair.other))
-    }));
+    content.findings.extend(pairs.iter().map(|pair| pair.beside_maker(operation_text(pair), "FerroSHMEM")));
     let object = format!("{HIGHEST}'s");
     content.compare(&pairs, "One of many puts", Beside::Others, &object);
     content
@@ -109,35 +106,23 @@ pub(super) fn halo(data: &Data<'_>) -> Content {
         false => count_text(pes, "PE"),
     };
     for (pes, operation) in drawn.values(|m| (m.pes, m.operation.clone())) {
-        let panel = drawn.pes(pes).filter(|m| m.operation == operation);
-        let title = name(&operation, pes);
-        content.panels.extend(data.by_bytes(&panel, &title, "Time of an exchange (log scale)"));
+        let panel = drawn.pes(pes).operation(&operation);
+        content.panels.extend(data.by_bytes(&panel, &name(&operation, pes), "Time of an exchange (log scale)"));
     }
     let calls = rows.ours().forms(&["call"]);
     let others = beside_best(&calls_and_peers(&rows));
-    let direct = matches(&calls, &rows.ours().forms(&["ptr"]));
+    let direct = beside_direct(&rows, "call");
     let threads = calls.filter(|m| m.operation.ends_with("threads"));
     let mut gains = Vec::new();
     for ours in threads.iter() {
-        let same = |m: &Measurement| m.pes == ours.pes && m.bytes == ours.bytes;
-        let alone = calls.filter(|m| same(m) && m.operation == "halo").last();
+        let alone = calls.operation("halo").pes(ours.pes).bytes(ours.bytes).last();
         gains.extend(alone.map(|other| Pair { ours, other }));
     }
-    let mut add = |pair: &Pair<'_>, subject: &str, object: &str| {
-        let bytes = size_text(pair.ours.bytes);
-        let at = format!("{bytes}, {}", name(&pair.ours.operation, pair.ours.pes));
-        content.findings.push(pair.finding(at, subject, object));
-    };
-    let ends = |bytes: u64| bytes <= 8 || bytes >= 1 << 20;
-    for pair in others.iter().filter(|pair| ends(pair.ours.bytes)) {
-        add(pair, "FerroSHMEM", &comparison::maker(pair.other));
-    }
-    for pair in gains.iter().filter(|pair| ends(pair.ours.bytes)) {
-        add(pair, "with threads", "without them");
-    }
-    for pair in direct.iter().filter(|pair| ends(pair.ours.bytes)) {
-        add(pair, "a call", "a loop of the program");
-    }
+    let at = |pair: &Pair<'_>| format!("{}, {}", size_text(pair.ours.bytes), name(&pair.ours.operation, pair.ours.pes));
+    let findings = &mut content.findings;
+    findings.extend(ends(&others).map(|pair| pair.beside_maker(at(pair), "FerroSHMEM")));
+    findings.extend(ends(&gains).map(|pair| pair.finding(at(pair), "with threads", "without them")));
+    findings.extend(ends(&direct).map(|pair| pair.finding(at(pair), "a call", "a loop of the program")));
     let subject = "A halo exchange";
     content.compare(&others, subject, Beside::Others, FASTEST);
     content.compare(&gains, "One with threads", Beside::Itself, "one without them");
@@ -161,26 +146,19 @@ pub(super) fn overlap(data: &Data<'_>) -> Content {
     let label = "Time added to computing (log scale)";
     for operation in ["put", "get"] {
         let of = |rows: &Rows<'_>, title: &str| {
-            let rows = rows.filter(|m| m.operation == operation);
-            data.by_bytes(&rows, &format!("{operation}, {title}"), label)
+            data.by_bytes(&rows.operation(operation), &format!("{operation}, {title}"), label)
         };
         let panels = [of(&beside, "with workers"), of(&alone, "without workers")];
         content.panels.extend(panels.into_iter().flatten());
     }
     let others = beside_best(&beside);
     let gains = matches(&helped, &alone.ours());
-    let large = |bytes: u64| bytes >= 1 << 20;
-    let mut add = |pair: &Pair<'_>, object: &str| {
-        let at = format!("{}, {}", pair.ours.operation, size_text(pair.ours.bytes));
-        let subject = "FerroSHMEM with workers";
-        content.findings.push(pair.finding(at, subject, object));
-    };
-    for pair in others.iter().filter(|pair| large(pair.ours.bytes)) {
-        add(pair, &comparison::maker(pair.other));
-    }
-    for pair in gains.iter().filter(|pair| large(pair.ours.bytes)) {
-        add(pair, "FerroSHMEM without them");
-    }
+    let large = |pair: &&Pair<'_>| pair.ours.bytes >= 1 << 20;
+    let at = |pair: &Pair<'_>| format!("{}, {}", pair.ours.operation, size_text(pair.ours.bytes));
+    let with = "FerroSHMEM with workers";
+    let findings = &mut content.findings;
+    findings.extend(others.iter().filter(large).map(|pair| pair.beside_maker(at(pair), with)));
+    findings.extend(gains.iter().filter(large).map(|pair| pair.finding(at(pair), with, "FerroSHMEM without them")));
     let subject = "A transfer beside computing";
     content.compare(&others, subject, Beside::Others, FASTEST);
     content.compare(&gains, subject, Beside::Itself, "one without workers");
@@ -200,10 +178,7 @@ pub(super) fn copies(data: &Data<'_>) -> Content {
     let (subject, direct) = ("a put to itself", "memcpy");
     content.findings = findings_by_size(&rows, "within a PE", subject, direct);
     let subject = "A put of a PE to itself";
-    let others = beside_best(&calls_and_peers(&rows));
-    content.compare(&others, subject, Beside::Others, FASTEST);
-    let ours = rows.ours();
-    let alone = matches(&ours.forms(&["call"]), &ours.forms(&["ptr"]));
-    content.compare(&alone, subject, Beside::Itself, direct);
+    content.compare(&beside_best(&calls_and_peers(&rows)), subject, Beside::Others, FASTEST);
+    content.compare(&beside_direct(&rows, "call"), subject, Beside::Itself, direct);
     content
 }

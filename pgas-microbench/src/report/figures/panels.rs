@@ -106,6 +106,18 @@ impl Data<'_> {
         };
         Some(Panel { title: title.to_owned(), x: Axis::names(x_label, names), y, series, reference: None })
     }
+
+    /// Marks over the rows' operations.
+    pub(super) fn by_operation(&self, rows: &Rows<'_>, title: &str, label: &str) -> Option<Panel> {
+        let names = rows.values(|m| m.operation.clone());
+        self.bars(rows, title, ("Operation", &names), |m| m.operation.clone(), (Scale::Log, label))
+    }
+
+    /// Bars over the rows' numbers of PEs.
+    pub(super) fn bars_by_pes(&self, rows: &Rows<'_>, title: &str, label: &str) -> Option<Panel> {
+        let names: Vec<String> = rows.values(|m| m.pes).iter().map(u32::to_string).collect();
+        self.bars(rows, title, ("PEs", &names), |m| m.pes.to_string(), (Scale::Linear, label))
+    }
 }
 
 /// A panel of the lines that have points, if there are any.
@@ -168,6 +180,12 @@ pub(super) fn beside_best<'a>(rows: &Rows<'a>) -> Vec<Pair<'a>> {
     rows.ours().iter().filter_map(pair).collect()
 }
 
+/// This library's calls, or another of its forms, with its loads and stores.
+pub(super) fn beside_direct<'a>(rows: &Rows<'a>, form: &str) -> Vec<Pair<'a>> {
+    let ours = rows.ours();
+    matches(&ours.forms(&[form]), &ours.forms(&["ptr"]))
+}
+
 /// The sizes in tables: those closest to 8 B, 4 KiB and 8 MiB.
 pub(super) fn telling_sizes(rows: &Rows<'_>) -> Vec<u64> {
     let sizes = rows.values(bytes);
@@ -190,13 +208,10 @@ pub(super) fn findings_by_size(rows: &Rows<'_>, place: &str, subject: &str, dire
     let mut found = Vec::new();
     for size in telling_sizes(&calls) {
         let at = format!("{}, {place}", size_text(size));
-        for pair in matches(&calls.bytes(size), &ours.forms(&["ptr"])) {
-            found.push(pair.finding(at.clone(), subject, direct));
-        }
-        for pair in beside_best(&calls_and_peers(&rows.bytes(size))) {
-            let object = comparison::maker(pair.other);
-            found.push(pair.finding(at.clone(), subject, &object));
-        }
+        let direct_pairs = beside_direct(&ours.bytes(size), "call");
+        found.extend(direct_pairs.iter().map(|pair| pair.finding(at.clone(), subject, direct)));
+        let best = beside_best(&calls_and_peers(&rows.bytes(size)));
+        found.extend(best.iter().map(|pair| pair.beside_maker(at.clone(), subject)));
     }
     found
 }
@@ -205,6 +220,11 @@ pub(super) fn findings_by_size(rows: &Rows<'_>, place: &str, subject: &str, dire
 pub(super) fn calls_and_peers<'a>(rows: &Rows<'a>) -> Rows<'a> {
     let is_call = |m: &Measurement| m.form == "call" || !is_our_name(&m.implementation);
     rows.filter(|m| is_call(m) && m.form != "ptr")
+}
+
+/// Operation and number of PEs of a pair in words.
+pub(super) fn operation_text(pair: &Pair<'_>) -> String {
+    format!("{}, {}", pair.ours.operation, count_text(pair.ours.pes, "PE"))
 }
 
 /// A number of bytes in words.

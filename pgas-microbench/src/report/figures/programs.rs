@@ -6,7 +6,7 @@ use super::super::axis::Scale;
 use super::super::comparison::{self, Beside, Pair};
 use super::super::figure::Panel;
 use super::super::rows::Rows;
-use super::panels::{beside_best, count_text, matches};
+use super::panels::{beside_best, beside_direct, calls_and_peers, count_text, operation_text};
 use super::{Content, Data, HIGHEST};
 use crate::Measurement;
 use crate::measurement::Quantity::{Bandwidth, Latency, Rate};
@@ -27,8 +27,7 @@ pub(super) fn stream_local(data: &Data<'_>) -> Content {
     let rows = kernels(data).forms(&["local", "threads"]);
     let pairs = kernel_matches(&rows.ours().forms(&["local"]), &rows.forms(&["threads"]));
     let threads = "as many OpenMP threads";
-    let findings = pairs.iter().map(|pair| pair.finding(kernel_text(pair), "FerroSHMEM", threads));
-    content.findings.extend(findings);
+    content.findings.extend(pairs.iter().map(|pair| pair.finding(operation_text(pair), "FerroSHMEM", threads)));
     content.compare(&pairs, "STREAM on PEs", Beside::Others, threads);
     content.panels = kernel_panels(data, &rows);
     content
@@ -46,16 +45,12 @@ pub(super) fn stream_remote(data: &Data<'_>) -> Content {
     let pairs = kernel_matches(&ours.forms(&["putget"]), &ours.forms(&["ptr"]));
     let mut others = Vec::new();
     for pair in &pairs {
-        let at = kernel_text(pair);
-        let finding = pair.finding(at.clone(), "put/get", DIRECT);
-        content.findings.push(finding);
-        let peers = rows.peers().forms(&["putget"]).pes(pair.ours.pes);
-        let peers = peers.filter(|m| m.operation == pair.ours.operation);
-        if let Some(other) = peers.best() {
-            let ours = pair.ours;
-            let object = comparison::maker(other);
+        let at = operation_text(pair);
+        content.findings.push(pair.finding(at.clone(), "put/get", DIRECT));
+        let ours = pair.ours;
+        if let Some(other) = rows.peers().forms(&["putget"]).pes(ours.pes).operation(&ours.operation).best() {
             let pair = Pair { ours, other };
-            content.findings.push(pair.finding(at, "put/get", &object));
+            content.findings.push(pair.beside_maker(at, "put/get"));
             others.push(pair);
         }
     }
@@ -68,11 +63,6 @@ pub(super) fn stream_remote(data: &Data<'_>) -> Content {
 
 fn kernels<'a>(data: &Data<'a>) -> Rows<'a> {
     data.rows.filter(|m| m.program == "stream" && m.quantity == Bandwidth && KERNELS.contains(&m.operation.as_str()))
-}
-
-fn kernel_text(pair: &Pair<'_>) -> String {
-    let pes = count_text(pair.ours.pes, "PE");
-    format!("{}, {pes}", pair.ours.operation)
 }
 
 /// One panel for each number of PEs.
@@ -95,8 +85,7 @@ fn kernel_panels(data: &Data<'_>, rows: &Rows<'_>) -> Vec<Panel> {
 /// of all PEs, by which STREAM is known, comes first.
 fn kernel_matches<'a>(ours: &Rows<'a>, others: &Rows<'a>) -> Vec<Pair<'a>> {
     let pair = |ours: &'a Measurement| {
-        let same = |m: &Measurement| m.operation == ours.operation && m.pes == ours.pes;
-        let other = others.filter(same).last()?;
+        let other = others.operation(&ours.operation).pes(ours.pes).last()?;
         Some(Pair { ours, other })
     };
     let mut pairs: Vec<Pair<'a>> = ours.iter().filter_map(pair).collect();
@@ -119,30 +108,20 @@ pub(super) fn nas(data: &Data<'_>, program: &str, name: &str, counted: &str) -> 
     classes.sort_by_key(|class| "SWABCDEF".find(class.as_str()));
     for class in &classes {
         let some = rows.filter(|m| m.class == *class);
-        let names: Vec<String> = some.values(|m| m.pes).iter().map(u32::to_string).collect();
-        content.panels.extend(data.bars(
-            &some,
-            &format!("Class {class}"),
-            ("PEs", &names),
-            |m| m.pes.to_string(),
-            (Scale::Linear, "Millions of operations per second"),
-        ));
+        let label = "Millions of operations per second";
+        content.panels.extend(data.bars_by_pes(&some, &format!("Class {class}"), label));
     }
     for class in classes.iter().rev() {
         for pair in nas_pairs(&rows.filter(|m| m.class == *class)) {
             let at = format!("class {class}, {}", count_text(pair.ours.pes, "PE"));
-            let subject = comparison::maker(pair.ours);
-            let finding = pair.finding(at, &subject, &comparison::maker(pair.other));
-            content.findings.push(finding);
+            content.findings.push(pair.beside_maker(at, &comparison::maker(pair.ours)));
         }
     }
     let put_get = rows.filter(|m| m.form != "ptr");
     let subject = format!("{name} by put/get");
     let best = "the same source under the best other library";
     content.compare(&beside_best(&put_get), &subject, Beside::Others, best);
-    let ours = rows.ours();
-    let direct = matches(&ours.forms(&["putget"]), &ours.forms(&["ptr"]));
-    content.compare(&direct, &subject, Beside::Itself, DIRECT);
+    content.compare(&beside_direct(&rows, "putget"), &subject, Beside::Itself, DIRECT);
     content
 }
 
@@ -154,26 +133,12 @@ pub(super) fn graph500(data: &Data<'_>) -> Content {
         .to_owned();
     let mut content = Content::new("Graph500's search", Rate, caption);
     let rows = data.rows.filter(|m| m.program == "graph500");
-    let mut scales = rows.values(|m| m.operation.clone());
-    scales.sort();
-    for scale in &scales {
-        let some = rows.filter(|m| m.operation == *scale);
-        let names: Vec<String> = some.values(|m| m.pes).iter().map(u32::to_string).collect();
-        content.panels.extend(data.bars(
-            &some,
-            scale,
-            ("PEs", &names),
-            |m| m.pes.to_string(),
-            (Scale::Linear, "Millions of edges per second"),
-        ));
+    for scale in rows.values(|m| m.operation.as_str()) {
+        content.panels.extend(data.bars_by_pes(&rows.operation(scale), scale, "Millions of edges per second"));
     }
     let pairs = beside_best(&rows);
-    for pair in pairs.iter().rev() {
-        let at = format!("{}, {}", pair.ours.operation, count_text(pair.ours.pes, "PE"));
-        let subject = comparison::maker(pair.ours);
-        let finding = pair.finding(at, &subject, &comparison::maker(pair.other));
-        content.findings.push(finding);
-    }
+    let found = pairs.iter().rev().map(|pair| pair.beside_maker(operation_text(pair), &comparison::maker(pair.ours)));
+    content.findings.extend(found);
     let best = "the same source under the best other library";
     content.compare(&pairs, "Graph500's search", Beside::Others, best);
     content
@@ -204,25 +169,11 @@ pub(super) fn stencil(data: &Data<'_>) -> Content {
         }
     }
     content.panels.extend(data.bars(&rows, "One step", ("PEs", &names), name, (Scale::Linear, "Time of a step")));
-    let ours = rows.ours().forms(&["call"]);
-    let mut pairs = Vec::new();
-    for ours in ours.iter() {
-        let same = |m: &Measurement| m.operation == ours.operation && m.pes == ours.pes;
-        let peers = rows.peers().filter(|m| same(m) && m.form != "ptr");
-        if let Some(other) = peers.best() {
-            pairs.push(Pair { ours, other });
-        }
-    }
-    let direct = matches(&ours, &rows.ours().forms(&["ptr"]));
-    for pair in &pairs {
-        let object = comparison::maker(pair.other);
-        let finding = pair.finding(name(pair.ours), "a step by put with signal", &object);
-        content.findings.push(finding);
-    }
-    for pair in &direct {
-        let finding = pair.finding(name(pair.ours), "a step by put with signal", DIRECT);
-        content.findings.push(finding);
-    }
+    let pairs = beside_best(&calls_and_peers(&rows));
+    let direct = beside_direct(&rows, "call");
+    let step = "a step by put with signal";
+    content.findings.extend(pairs.iter().map(|pair| pair.beside_maker(name(pair.ours), step)));
+    content.findings.extend(direct.iter().map(|pair| pair.finding(name(pair.ours), step, DIRECT)));
     let subject = "A step of the stencil by put with signal";
     let best = "the same grid under the fastest other library";
     content.compare(&pairs, subject, Beside::Others, best);
@@ -234,8 +185,7 @@ pub(super) fn stencil(data: &Data<'_>) -> Content {
 /// the highest rate first.
 fn nas_pairs<'a>(rows: &Rows<'a>) -> Vec<Pair<'a>> {
     let mut pairs = beside_best(&rows.filter(|m| m.form != "ptr"));
-    let ours = rows.ours();
-    pairs.extend(matches(&ours.forms(&["putget"]), &ours.forms(&["ptr"])));
+    pairs.extend(beside_direct(rows, "putget"));
     pairs.sort_by(|a, b| b.ours.median.total_cmp(&a.ours.median));
     pairs
 }

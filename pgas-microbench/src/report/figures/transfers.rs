@@ -1,10 +1,9 @@
 //! Puts, gets and their like between pairs of PEs: time, bandwidth and rate.
 
-use super::super::axis::Scale;
-use super::super::comparison::{self, Beside, Pair};
+use super::super::comparison::{Beside, Pair};
 use super::super::rows::Rows;
 use super::panels::{
-    beside_best, calls_and_peers, count_text, findings_by_size, main_forms, matches, share_axis, size_text,
+    beside_best, beside_direct, calls_and_peers, count_text, findings_by_size, main_forms, share_axis, size_text,
     telling_sizes,
 };
 use super::{Content, Data, FASTEST, FORMS, HIGHEST, MARKS, SAMPLED};
@@ -187,19 +186,12 @@ pub(super) fn messages(data: &Data<'_>) -> Content {
     let stores = "stores through shmem_ptr";
     for pairs in rows.values(|m| m.pairs) {
         let some = rows.pairs(pairs);
-        let names = some.values(|m| m.operation.clone());
         let words = count_text(pairs, "pair");
-        content.panels.extend(data.bars(
-            &some,
-            &format!("{words} of PEs"),
-            ("Operation", &names),
-            |m| m.operation.clone(),
-            (Scale::Log, "Millions of messages per second (log scale)"),
-        ));
-        for name in &names {
-            let one = some.filter(|m| m.operation == *name);
+        let label = "Millions of messages per second (log scale)";
+        content.panels.extend(data.by_operation(&some, &format!("{words} of PEs"), label));
+        for name in some.values(|m| m.operation.as_str()) {
             let routine = format!("shmem_{name}");
-            content.findings.extend(findings_by_size(&one, &words, &routine, stores));
+            content.findings.extend(findings_by_size(&some.operation(name), &words, &routine, stores));
         }
     }
     compare(&mut content, &rows, "FerroSHMEM, by call,", stores);
@@ -218,9 +210,9 @@ pub(super) fn mpi(data: &Data<'_>) -> Content {
     let mut latencies = Vec::new();
     for metric in [LATENCY, BANDWIDTH] {
         let all = data.rows.filter(|m| m.program == metric.program && m.quantity == metric.quantity).pairs(1);
-        let puts = all.filter(|m| m.operation == "put");
+        let puts = all.operation("put");
         let (ours, one_sided) = (puts.ours().forms(&["call"]), puts.forms(&["rma"]));
-        let messages = all.filter(|m| m.operation == "sendrecv");
+        let messages = all.operation("sendrecv");
         let their_messages = messages.peers();
         if ours.is_empty() || their_messages.is_empty() {
             continue;
@@ -242,16 +234,10 @@ pub(super) fn mpi(data: &Data<'_>) -> Content {
                 continue;
             };
             if let (Some(ours), Some(other)) = (our_messages.bytes(size).last(), their_messages.bytes(size).best()) {
-                let object = comparison::maker(other);
-                let finding = Pair { ours, other };
-                content.findings.push(finding.finding(at.clone(), "shmemx_msg_send", &object));
+                content.findings.push(Pair { ours, other }.beside_maker(at.clone(), "shmemx_msg_send"));
             }
-            for others in [&one_sided, &their_messages] {
-                if let Some(other) = others.bytes(size).best() {
-                    let object = comparison::maker(other);
-                    let finding = Pair { ours, other }.finding(at.clone(), "shmem_put", &object);
-                    content.findings.push(finding);
-                }
+            for other in [&one_sided, &their_messages].into_iter().filter_map(|rows| rows.bytes(size).best()) {
+                content.findings.push(Pair { ours, other }.beside_maker(at.clone(), "shmem_put"));
             }
         }
     }
@@ -266,9 +252,6 @@ fn compare(content: &mut Content, rows: &Rows<'_>, subject: &str, direct: &str) 
         Some(Latency) => FASTEST,
         _ => HIGHEST,
     };
-    let others = beside_best(&calls_and_peers(rows));
-    content.compare(&others, subject, Beside::Others, best);
-    let ours = rows.ours();
-    let pairs = matches(&ours.forms(&["call"]), &ours.forms(&["ptr"]));
-    content.compare(&pairs, subject, Beside::Itself, direct);
+    content.compare(&beside_best(&calls_and_peers(rows)), subject, Beside::Others, best);
+    content.compare(&beside_direct(rows, "call"), subject, Beside::Itself, direct);
 }

@@ -1,8 +1,7 @@
 //! Operations on random words.
 
-use super::super::axis::Scale;
-use super::super::comparison::{self, Beside};
-use super::panels::{beside_best, count_text};
+use super::super::comparison::Beside;
+use super::panels::{beside_best, count_text, operation_text};
 use super::{Content, Data, HIGHEST, MARKS};
 use crate::measurement::Quantity::Rate;
 
@@ -15,22 +14,11 @@ pub(super) fn updates(data: &Data<'_>) -> Content {
     );
     let mut content = Content::new("operations on random words", Rate, caption);
     for pes in rows.values(|m| m.pes) {
-        let some = rows.pes(pes);
-        let names = some.values(|m| m.operation.clone());
-        content.panels.extend(data.bars(
-            &some,
-            &count_text(pes, "PE"),
-            ("Operation", &names),
-            |m| m.operation.clone(),
-            (Scale::Log, "Millions of operations per second (log scale)"),
-        ));
+        let label = "Millions of operations per second (log scale)";
+        content.panels.extend(data.by_operation(&rows.pes(pes), &count_text(pes, "PE"), label));
     }
     let pairs = beside_best(&rows);
-    content.findings.extend(pairs.iter().map(|pair| {
-        let words = count_text(pair.ours.pes, "PE");
-        let at = format!("{}, {words}", pair.ours.operation);
-        pair.finding(at, &pair.ours.operation, &comparison::maker(pair.other))
-    }));
+    content.findings.extend(pairs.iter().map(|pair| pair.beside_maker(operation_text(pair), &pair.ours.operation)));
     let object = format!("{HIGHEST}'s");
     content.compare(&pairs, "An operation on a random word", Beside::Others, &object);
     content
