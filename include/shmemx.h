@@ -985,14 +985,25 @@ void shmemx_op_free(int *op);
 
 /* Non-blocking collectives */
 
-/** Begin to synchronise the PEs of a team.
+/** Begin a collective that goes on after its call.
+ *
+ * - `shmemx_sync_nb`: Begin to synchronise the PEs of a team.
+ * - `shmemx_sync_init`: Make a request that synchronises a team each time it starts.
  * @param team a team; all its PEs begin the same collectives in the same order
  * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if persistent
  * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
  * @see shmemx_nb(3) */
-int shmemx_sync_nb(shmem_team_t team, shmemx_req_h *request);
+int shmemx_sync_nb(shmem_team_t team, shmemx_req_h *request) SHMEMI_END
+int shmemx_sync_init(shmem_team_t team, shmemx_req_h *request) SHMEMI_END
 
-/** Begin to copy an array of one PE to all PEs of a team.
+/** Begin a collective that goes on after its call.
+ *
+ * - `shmemx_broadcastmem_nb`: Begin to copy an array of one PE to all PEs of a team.
+ * - `shmemx_gathermem_nb`: Begin to gather a block of each PE at the root.
+ * - `shmemx_scattermem_nb`: Begin to give each PE a block of the root.
+ * - `shmemx_broadcastmem_init`: Make a request of a broadcast.
+ * - `shmemx_gathermem_init`: Make a request of a gather.
+ * - `shmemx_scattermem_init`: Make a request of a scatter.
  * @param team a team; all its PEs begin the same collectives in the same order
  * @param dest symmetric address of the result, which has any content until the request is complete
  * @param source symmetric address of this PE's array, which does not change until the request is complete
@@ -1002,13 +1013,26 @@ int shmemx_sync_nb(shmem_team_t team, shmemx_req_h *request);
  * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
  * @see shmemx_nb(3) */
 int shmemx_broadcastmem_nb(shmem_team_t team, void *dest, const void *source, size_t nelems, int PE_root,
-    shmemx_req_h *request);
+    shmemx_req_h *request) SHMEMI_END
+int shmemx_gathermem_nb(shmem_team_t team, void *dest, const void *source, size_t nelems, int PE_root,
+    shmemx_req_h *request) SHMEMI_END
+int shmemx_scattermem_nb(shmem_team_t team, void *dest, const void *source, size_t nelems, int PE_root,
+    shmemx_req_h *request) SHMEMI_END
+int shmemx_broadcastmem_init(shmem_team_t team, void *dest, const void *source, size_t nelems, int PE_root,
+    shmemx_req_h *request) SHMEMI_END
+int shmemx_gathermem_init(shmem_team_t team, void *dest, const void *source, size_t nelems, int PE_root,
+    shmemx_req_h *request) SHMEMI_END
+int shmemx_scattermem_init(shmem_team_t team, void *dest, const void *source, size_t nelems, int PE_root,
+    shmemx_req_h *request) SHMEMI_END
 
 /** Begin a collective that goes on after its call.
  *
  * - `shmemx_collectmem_nb`: Begin to gather arrays of several lengths.
  * - `shmemx_fcollectmem_nb`: Begin to gather arrays of one length.
  * - `shmemx_alltoallmem_nb`: Begin to exchange blocks between all PEs of a team.
+ * - `shmemx_collectmem_init`: Make a request of a collect of several lengths.
+ * - `shmemx_fcollectmem_init`: Make a request of a collect of one length.
+ * - `shmemx_alltoallmem_init`: Make a request of an all-to-all.
  * @param team a team; all its PEs begin the same collectives in the same order
  * @param dest symmetric address of the result, which has any content until the request is complete
  * @param source symmetric address of this PE's array, which does not change until the request is complete
@@ -1022,8 +1046,17 @@ int shmemx_fcollectmem_nb(shmem_team_t team, void *dest, const void *source, siz
     shmemx_req_h *request) SHMEMI_END
 int shmemx_alltoallmem_nb(shmem_team_t team, void *dest, const void *source, size_t nelems,
     shmemx_req_h *request) SHMEMI_END
+int shmemx_collectmem_init(shmem_team_t team, void *dest, const void *source, size_t nelems,
+    shmemx_req_h *request) SHMEMI_END
+int shmemx_fcollectmem_init(shmem_team_t team, void *dest, const void *source, size_t nelems,
+    shmemx_req_h *request) SHMEMI_END
+int shmemx_alltoallmem_init(shmem_team_t team, void *dest, const void *source, size_t nelems,
+    shmemx_req_h *request) SHMEMI_END
 
-/** Begin to exchange blocks of bytes that are strides apart.
+/** Begin a collective that goes on after its call.
+ *
+ * - `shmemx_alltoallsmem_nb`: Begin to exchange blocks of bytes that are strides apart.
+ * - `shmemx_alltoallsmem_init`: Make a request of an all-to-all of bytes that are strides apart.
  * @param team a team; all its PEs begin the same collectives in the same order
  * @param dest symmetric address of the result, which has any content until the request is complete
  * @param source symmetric address of this PE's array, which does not change until the request is complete
@@ -1034,9 +1067,14 @@ int shmemx_alltoallmem_nb(shmem_team_t team, void *dest, const void *source, siz
  * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
  * @see shmemx_nb(3) */
 int shmemx_alltoallsmem_nb(shmem_team_t team, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,
-    size_t nelems, shmemx_req_h *request);
+    size_t nelems, shmemx_req_h *request) SHMEMI_END
+int shmemx_alltoallsmem_init(shmem_team_t team, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,
+    size_t nelems, shmemx_req_h *request) SHMEMI_END
 
-/** Begin to combine arrays of all PEs of a team.
+/** Begin a collective that goes on after its call.
+ *
+ * - `shmemx_reduce_nb`: Begin to combine arrays of all PEs of a team.
+ * - `shmemx_reduce_init`: Make a request of a reduction.
  * @param team a team; all its PEs begin the same collectives in the same order
  * @param dest symmetric address of the result, which has any content until the request is complete
  * @param source symmetric address of this PE's array, which does not change until the request is complete
@@ -1047,9 +1085,14 @@ int shmemx_alltoallsmem_nb(shmem_team_t team, void *dest, const void *source, pt
  * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
  * @see shmemx_nb(3) */
 int shmemx_reduce_nb(shmem_team_t team, void *dest, const void *source, size_t nreduce, int datatype, int op,
-    shmemx_req_h *request);
+    shmemx_req_h *request) SHMEMI_END
+int shmemx_reduce_init(shmem_team_t team, void *dest, const void *source, size_t nreduce, int datatype, int op,
+    shmemx_req_h *request) SHMEMI_END
 
-/** Begin to add up the arrays of the PEs before.
+/** Begin a collective that goes on after its call.
+ *
+ * - `shmemx_scan_nb`: Begin to add up the arrays of the PEs before.
+ * - `shmemx_scan_init`: Make a request of a scan.
  * @param team a team; all its PEs begin the same collectives in the same order
  * @param dest symmetric address of the result, which has any content until the request is complete
  * @param source symmetric address of this PE's array, which does not change until the request is complete
@@ -1060,9 +1103,14 @@ int shmemx_reduce_nb(shmem_team_t team, void *dest, const void *source, size_t n
  * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
  * @see shmemx_nb(3) */
 int shmemx_scan_nb(shmem_team_t team, void *dest, const void *source, size_t nelems, int datatype, int inclusive,
-    shmemx_req_h *request);
+    shmemx_req_h *request) SHMEMI_END
+int shmemx_scan_init(shmem_team_t team, void *dest, const void *source, size_t nelems, int datatype, int inclusive,
+    shmemx_req_h *request) SHMEMI_END
 
-/** Begin to combine the arrays of the PEs before.
+/** Begin a collective that goes on after its call.
+ *
+ * - `shmemx_op_scan_nb`: Begin to combine the arrays of the PEs before.
+ * - `shmemx_op_scan_init`: Make a request of a scan by any operator.
  * @param team a team; all its PEs begin the same collectives in the same order
  * @param dest symmetric address of the result, which has any content until the request is complete
  * @param source symmetric address of this PE's array, which does not change until the request is complete
@@ -1074,29 +1122,16 @@ int shmemx_scan_nb(shmem_team_t team, void *dest, const void *source, size_t nel
  * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
  * @see shmemx_nb(3) */
 int shmemx_op_scan_nb(shmem_team_t team, void *dest, const void *source, size_t nelems, int datatype, int op,
-    int inclusive, shmemx_req_h *request);
-
-/** Begin a collective that goes on after its call.
- *
- * - `shmemx_gathermem_nb`: Begin to gather a block of each PE at the root.
- * - `shmemx_scattermem_nb`: Begin to give each PE a block of the root.
- * @param team a team; all its PEs begin the same collectives in the same order
- * @param dest symmetric address of the result, which has any content until the request is complete
- * @param source symmetric address of this PE's array, which does not change until the request is complete
- * @param nelems number of bytes; of elements for scans, for `shmemx_reduce_scatter`, and in the forms with `v`
- * @param PE_root number of the root in the team
- * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if persistent
- * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
- * @see shmemx_nb(3) */
-int shmemx_gathermem_nb(shmem_team_t team, void *dest, const void *source, size_t nelems, int PE_root,
-    shmemx_req_h *request) SHMEMI_END
-int shmemx_scattermem_nb(shmem_team_t team, void *dest, const void *source, size_t nelems, int PE_root,
-    shmemx_req_h *request) SHMEMI_END
+    int inclusive, shmemx_req_h *request) SHMEMI_END
+int shmemx_op_scan_init(shmem_team_t team, void *dest, const void *source, size_t nelems, int datatype, int op,
+    int inclusive, shmemx_req_h *request) SHMEMI_END
 
 /** Begin a collective that goes on after its call.
  *
  * - `shmemx_gathervmem_nb`: Begin to gather blocks of different lengths at the root.
  * - `shmemx_scattervmem_nb`: Begin to give the PEs blocks of different lengths.
+ * - `shmemx_gathervmem_init`: Make a request of a gather of blocks of different lengths.
+ * - `shmemx_scattervmem_init`: Make a request of a scatter of blocks of different lengths.
  * @param team a team; all its PEs begin the same collectives in the same order
  * @param dest symmetric address of the result, which has any content until the request is complete
  * @param source symmetric address of this PE's array, which does not change until the request is complete
@@ -1111,8 +1146,15 @@ int shmemx_gathervmem_nb(shmem_team_t team, void *dest, const void *source, cons
     size_t size, int PE_root, shmemx_req_h *request) SHMEMI_END
 int shmemx_scattervmem_nb(shmem_team_t team, void *dest, const void *source, const size_t *displs, size_t nelems,
     size_t size, int PE_root, shmemx_req_h *request) SHMEMI_END
+int shmemx_gathervmem_init(shmem_team_t team, void *dest, const void *source, const size_t *displs, size_t nelems,
+    size_t size, int PE_root, shmemx_req_h *request) SHMEMI_END
+int shmemx_scattervmem_init(shmem_team_t team, void *dest, const void *source, const size_t *displs, size_t nelems,
+    size_t size, int PE_root, shmemx_req_h *request) SHMEMI_END
 
-/** Begin to exchange blocks of different lengths between all PEs of a team.
+/** Begin a collective that goes on after its call.
+ *
+ * - `shmemx_alltoallvmem_nb`: Begin to exchange blocks of different lengths between all PEs of a team.
+ * - `shmemx_alltoallvmem_init`: Make a request of an exchange of blocks of different lengths.
  * @param team a team; all its PEs begin the same collectives in the same order
  * @param dest symmetric address of the result, which has any content until the request is complete
  * @param dest_displs as of `shmemx_alltoallv`
@@ -1124,9 +1166,14 @@ int shmemx_scattervmem_nb(shmem_team_t team, void *dest, const void *source, con
  * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
  * @see shmemx_nb(3) */
 int shmemx_alltoallvmem_nb(shmem_team_t team, void *dest, const size_t *dest_displs, const void *source,
-    const size_t *source_displs, const size_t *counts, size_t size, shmemx_req_h *request);
+    const size_t *source_displs, const size_t *counts, size_t size, shmemx_req_h *request) SHMEMI_END
+int shmemx_alltoallvmem_init(shmem_team_t team, void *dest, const size_t *dest_displs, const void *source,
+    const size_t *source_displs, const size_t *counts, size_t size, shmemx_req_h *request) SHMEMI_END
 
-/** Begin to combine arrays, with the result on one PE.
+/** Begin a collective that goes on after its call.
+ *
+ * - `shmemx_reduce_root_nb`: Begin to combine arrays, with the result on one PE.
+ * - `shmemx_reduce_root_init`: Make a request of a reduction with the result on one PE.
  * @param team a team; all its PEs begin the same collectives in the same order
  * @param dest symmetric address of the result, which has any content until the request is complete
  * @param source symmetric address of this PE's array, which does not change until the request is complete
@@ -1138,9 +1185,14 @@ int shmemx_alltoallvmem_nb(shmem_team_t team, void *dest, const size_t *dest_dis
  * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
  * @see shmemx_nb(3) */
 int shmemx_reduce_root_nb(shmem_team_t team, void *dest, const void *source, size_t nreduce, int datatype, int op,
-    int PE_root, shmemx_req_h *request);
+    int PE_root, shmemx_req_h *request) SHMEMI_END
+int shmemx_reduce_root_init(shmem_team_t team, void *dest, const void *source, size_t nreduce, int datatype, int op,
+    int PE_root, shmemx_req_h *request) SHMEMI_END
 
-/** Begin to combine arrays, with a block of the result on each PE.
+/** Begin a collective that goes on after its call.
+ *
+ * - `shmemx_reduce_scatter_nb`: Begin to combine arrays, with a block of the result on each PE.
+ * - `shmemx_reduce_scatter_init`: Make a request of a reduction with a block of the result on each PE.
  * @param team a team; all its PEs begin the same collectives in the same order
  * @param dest symmetric address of the result, which has any content until the request is complete
  * @param source symmetric address of this PE's array, which does not change until the request is complete
@@ -1151,9 +1203,14 @@ int shmemx_reduce_root_nb(shmem_team_t team, void *dest, const void *source, siz
  * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
  * @see shmemx_nb(3) */
 int shmemx_reduce_scatter_nb(shmem_team_t team, void *dest, const void *source, size_t nelems, int datatype, int op,
-    shmemx_req_h *request);
+    shmemx_req_h *request) SHMEMI_END
+int shmemx_reduce_scatter_init(shmem_team_t team, void *dest, const void *source, size_t nelems, int datatype, int op,
+    shmemx_req_h *request) SHMEMI_END
 
-/** Begin to combine arrays, with a block of another length on each PE.
+/** Begin a collective that goes on after its call.
+ *
+ * - `shmemx_reduce_scatterv_nb`: Begin to combine arrays, with a block of another length on each PE.
+ * - `shmemx_reduce_scatterv_init`: Make a request of a reduction with a block of another length on each PE.
  * @param team a team; all its PEs begin the same collectives in the same order
  * @param dest symmetric address of the result, which has any content until the request is complete
  * @param source symmetric address of this PE's array, which does not change until the request is complete
@@ -1164,188 +1221,9 @@ int shmemx_reduce_scatter_nb(shmem_team_t team, void *dest, const void *source, 
  * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
  * @see shmemx_nb(3) */
 int shmemx_reduce_scatterv_nb(shmem_team_t team, void *dest, const void *source, const size_t *counts, int datatype,
-    int op, shmemx_req_h *request);
-
-/** Make a request that synchronises a team each time it starts.
- * @param team a team; all its PEs begin the same collectives in the same order
- * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if persistent
- * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
- * @see shmemx_nb(3) */
-int shmemx_sync_init(shmem_team_t team, shmemx_req_h *request);
-
-/** Make a request of a broadcast.
- * @param team a team; all its PEs begin the same collectives in the same order
- * @param dest symmetric address of the result, which has any content until the request is complete
- * @param source symmetric address of this PE's array, which does not change until the request is complete
- * @param nelems number of bytes; of elements for scans, for `shmemx_reduce_scatter`, and in the forms with `v`
- * @param PE_root number of the root in the team
- * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if persistent
- * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
- * @see shmemx_nb(3) */
-int shmemx_broadcastmem_init(shmem_team_t team, void *dest, const void *source, size_t nelems, int PE_root,
-    shmemx_req_h *request);
-
-/** Begin a collective that goes on after its call.
- *
- * - `shmemx_collectmem_init`: Make a request of a collect of several lengths.
- * - `shmemx_fcollectmem_init`: Make a request of a collect of one length.
- * - `shmemx_alltoallmem_init`: Make a request of an all-to-all.
- * @param team a team; all its PEs begin the same collectives in the same order
- * @param dest symmetric address of the result, which has any content until the request is complete
- * @param source symmetric address of this PE's array, which does not change until the request is complete
- * @param nelems number of bytes; of elements for scans, for `shmemx_reduce_scatter`, and in the forms with `v`
- * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if persistent
- * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
- * @see shmemx_nb(3) */
-int shmemx_collectmem_init(shmem_team_t team, void *dest, const void *source, size_t nelems,
-    shmemx_req_h *request) SHMEMI_END
-int shmemx_fcollectmem_init(shmem_team_t team, void *dest, const void *source, size_t nelems,
-    shmemx_req_h *request) SHMEMI_END
-int shmemx_alltoallmem_init(shmem_team_t team, void *dest, const void *source, size_t nelems,
-    shmemx_req_h *request) SHMEMI_END
-
-/** Make a request of an all-to-all of bytes that are strides apart.
- * @param team a team; all its PEs begin the same collectives in the same order
- * @param dest symmetric address of the result, which has any content until the request is complete
- * @param source symmetric address of this PE's array, which does not change until the request is complete
- * @param dst bytes between the blocks' elements in `dest`
- * @param sst bytes between the blocks' elements in `source`
- * @param nelems number of bytes; of elements for scans, for `shmemx_reduce_scatter`, and in the forms with `v`
- * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if persistent
- * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
- * @see shmemx_nb(3) */
-int shmemx_alltoallsmem_init(shmem_team_t team, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,
-    size_t nelems, shmemx_req_h *request);
-
-/** Make a request of a reduction.
- * @param team a team; all its PEs begin the same collectives in the same order
- * @param dest symmetric address of the result, which has any content until the request is complete
- * @param source symmetric address of this PE's array, which does not change until the request is complete
- * @param nreduce number of elements
- * @param datatype as of `shmemx_reduce`: a kind of elements plus their bytes
- * @param op as of `shmemx_reduce`: `SHMEMX_SUM` and so on
- * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if persistent
- * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
- * @see shmemx_nb(3) */
-int shmemx_reduce_init(shmem_team_t team, void *dest, const void *source, size_t nreduce, int datatype, int op,
-    shmemx_req_h *request);
-
-/** Make a request of a scan.
- * @param team a team; all its PEs begin the same collectives in the same order
- * @param dest symmetric address of the result, which has any content until the request is complete
- * @param source symmetric address of this PE's array, which does not change until the request is complete
- * @param nelems number of bytes; of elements for scans, for `shmemx_reduce_scatter`, and in the forms with `v`
- * @param datatype as of `shmemx_reduce`: a kind of elements plus their bytes
- * @param inclusive not 0 to combine the own array, too
- * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if persistent
- * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
- * @see shmemx_nb(3) */
-int shmemx_scan_init(shmem_team_t team, void *dest, const void *source, size_t nelems, int datatype, int inclusive,
-    shmemx_req_h *request);
-
-/** Make a request of a scan by any operator.
- * @param team a team; all its PEs begin the same collectives in the same order
- * @param dest symmetric address of the result, which has any content until the request is complete
- * @param source symmetric address of this PE's array, which does not change until the request is complete
- * @param nelems number of bytes; of elements for scans, for `shmemx_reduce_scatter`, and in the forms with `v`
- * @param datatype as of `shmemx_reduce`: a kind of elements plus their bytes
- * @param op as of `shmemx_reduce`: `SHMEMX_SUM` and so on
- * @param inclusive not 0 to combine the own array, too
- * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if persistent
- * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
- * @see shmemx_nb(3) */
-int shmemx_op_scan_init(shmem_team_t team, void *dest, const void *source, size_t nelems, int datatype, int op,
-    int inclusive, shmemx_req_h *request);
-
-/** Begin a collective that goes on after its call.
- *
- * - `shmemx_gathermem_init`: Make a request of a gather.
- * - `shmemx_scattermem_init`: Make a request of a scatter.
- * @param team a team; all its PEs begin the same collectives in the same order
- * @param dest symmetric address of the result, which has any content until the request is complete
- * @param source symmetric address of this PE's array, which does not change until the request is complete
- * @param nelems number of bytes; of elements for scans, for `shmemx_reduce_scatter`, and in the forms with `v`
- * @param PE_root number of the root in the team
- * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if persistent
- * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
- * @see shmemx_nb(3) */
-int shmemx_gathermem_init(shmem_team_t team, void *dest, const void *source, size_t nelems, int PE_root,
-    shmemx_req_h *request) SHMEMI_END
-int shmemx_scattermem_init(shmem_team_t team, void *dest, const void *source, size_t nelems, int PE_root,
-    shmemx_req_h *request) SHMEMI_END
-
-/** Begin a collective that goes on after its call.
- *
- * - `shmemx_gathervmem_init`: Make a request of a gather of blocks of different lengths.
- * - `shmemx_scattervmem_init`: Make a request of a scatter of blocks of different lengths.
- * @param team a team; all its PEs begin the same collectives in the same order
- * @param dest symmetric address of the result, which has any content until the request is complete
- * @param source symmetric address of this PE's array, which does not change until the request is complete
- * @param displs as of `shmemx_gatherv`, as long as the request is under way; so are all such arrays
- * @param nelems number of bytes; of elements for scans, for `shmemx_reduce_scatter`, and in the forms with `v`
- * @param size as of `shmemx_gatherv`: bytes of an element
- * @param PE_root number of the root in the team
- * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if persistent
- * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
- * @see shmemx_nb(3) */
-int shmemx_gathervmem_init(shmem_team_t team, void *dest, const void *source, const size_t *displs, size_t nelems,
-    size_t size, int PE_root, shmemx_req_h *request) SHMEMI_END
-int shmemx_scattervmem_init(shmem_team_t team, void *dest, const void *source, const size_t *displs, size_t nelems,
-    size_t size, int PE_root, shmemx_req_h *request) SHMEMI_END
-
-/** Make a request of an exchange of blocks of different lengths.
- * @param team a team; all its PEs begin the same collectives in the same order
- * @param dest symmetric address of the result, which has any content until the request is complete
- * @param dest_displs as of `shmemx_alltoallv`
- * @param source symmetric address of this PE's array, which does not change until the request is complete
- * @param source_displs as of `shmemx_alltoallv`
- * @param counts as of `shmemx_alltoallv` or `shmemx_reduce_scatterv`
- * @param size as of `shmemx_gatherv`: bytes of an element
- * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if persistent
- * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
- * @see shmemx_nb(3) */
-int shmemx_alltoallvmem_init(shmem_team_t team, void *dest, const size_t *dest_displs, const void *source,
-    const size_t *source_displs, const size_t *counts, size_t size, shmemx_req_h *request);
-
-/** Make a request of a reduction with the result on one PE.
- * @param team a team; all its PEs begin the same collectives in the same order
- * @param dest symmetric address of the result, which has any content until the request is complete
- * @param source symmetric address of this PE's array, which does not change until the request is complete
- * @param nreduce number of elements
- * @param datatype as of `shmemx_reduce`: a kind of elements plus their bytes
- * @param op as of `shmemx_reduce`: `SHMEMX_SUM` and so on
- * @param PE_root number of the root in the team
- * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if persistent
- * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
- * @see shmemx_nb(3) */
-int shmemx_reduce_root_init(shmem_team_t team, void *dest, const void *source, size_t nreduce, int datatype, int op,
-    int PE_root, shmemx_req_h *request);
-
-/** Make a request of a reduction with a block of the result on each PE.
- * @param team a team; all its PEs begin the same collectives in the same order
- * @param dest symmetric address of the result, which has any content until the request is complete
- * @param source symmetric address of this PE's array, which does not change until the request is complete
- * @param nelems number of bytes; of elements for scans, for `shmemx_reduce_scatter`, and in the forms with `v`
- * @param datatype as of `shmemx_reduce`: a kind of elements plus their bytes
- * @param op as of `shmemx_reduce`: `SHMEMX_SUM` and so on
- * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if persistent
- * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
- * @see shmemx_nb(3) */
-int shmemx_reduce_scatter_init(shmem_team_t team, void *dest, const void *source, size_t nelems, int datatype, int op,
-    shmemx_req_h *request);
-
-/** Make a request of a reduction with a block of another length on each PE.
- * @param team a team; all its PEs begin the same collectives in the same order
- * @param dest symmetric address of the result, which has any content until the request is complete
- * @param source symmetric address of this PE's array, which does not change until the request is complete
- * @param counts as of `shmemx_alltoallv` or `shmemx_reduce_scatterv`
- * @param datatype as of `shmemx_reduce`: a kind of elements plus their bytes
- * @param op as of `shmemx_reduce`: `SHMEMX_SUM` and so on
- * @param request local address of the request, `SHMEMX_REQ_INVALID` once it has ended, or is freed if persistent
- * @return Those that begin or make a request: 0, or -1 and `SHMEMX_REQ_INVALID` for `SHMEM_TEAM_INVALID`.
- * @see shmemx_nb(3) */
+    int op, shmemx_req_h *request) SHMEMI_END
 int shmemx_reduce_scatterv_init(shmem_team_t team, void *dest, const void *source, const size_t *counts, int datatype,
-    int op, shmemx_req_h *request);
+    int op, shmemx_req_h *request) SHMEMI_END
 
 /** Begin a put or a get that is completed by itself.
  *

@@ -135,6 +135,7 @@ int _num_pes(void);
  * @see shmem_cache(3) */
 void shmem_clear_cache_inv(void) SHMEMI_END
 void shmem_set_cache_inv(void) SHMEMI_END
+void shmem_udcflush(void) SHMEMI_END
 
 /** Do nothing: caches are coherent.
  *
@@ -146,25 +147,7 @@ void shmem_set_cache_inv(void) SHMEMI_END
  * @see shmem_cache(3) */
 void shmem_clear_cache_line_inv(void *dest) SHMEMI_END
 void shmem_set_cache_line_inv(void *dest) SHMEMI_END
-
-/** Do nothing: caches are coherent.
- *
- * An extension.
- *
- * The routines of Cray's T3D, which the standard has removed in version 1.5. Memory is coherent here, so they do
- * nothing.
- * @see shmem_cache(3) */
-void shmem_udcflush(void);
-
-/** Do nothing: caches are coherent.
- *
- * An extension.
- *
- * The routines of Cray's T3D, which the standard has removed in version 1.5. Memory is coherent here, so they do
- * nothing.
- * @param dest not used
- * @see shmem_cache(3) */
-void shmem_udcflush_line(void *dest);
+void shmem_udcflush_line(void *dest) SHMEMI_END
 
 /* Memory management */
 

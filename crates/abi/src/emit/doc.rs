@@ -14,7 +14,8 @@ use crate::types::Group;
 const WIDTH: usize = 117;
 
 /// The functions of `families`, parted where the comment changes, with their comments. Routines of many types that
-/// differ in what they do alone, such as reductions in their operators, have one comment that lists them.
+/// differ in what they do alone, such as reductions in their operators, have one comment that lists them; and so have
+/// the routine that begins a collective and the one that makes a persistent request of it.
 pub fn commented<'a>(
     reference: &Reference,
     families: impl Iterator<Item = &'a Family>,
@@ -27,9 +28,9 @@ pub fn commented<'a>(
             let is_alike = reference.entry_of(family).is_none_or(|entry| {
                 is_of_types || reference.brief(entry, families[0]) == reference.brief(entry, family)
             });
-            *last == rest && is_alike
+            *last == rest && (is_alike || collective(families[0]) == collective(family))
         };
-        match parts.last_mut().filter(goes_with) {
+        match parts.iter_mut().find(goes_with) {
             Some((families, _)) => families.push(family),
             None => parts.push((vec![family], rest)),
         }
@@ -41,6 +42,12 @@ pub fn commented<'a>(
             (text(reference, &families, rest), symbols)
         })
         .collect()
+}
+
+/// The name of a routine without the word that tells whether its collective begins at once.
+fn collective(family: &Family) -> &str {
+    let suffixes = ["_nb", "_init"].into_iter();
+    suffixes.filter_map(|suffix| family.pattern.strip_suffix(suffix)).next().unwrap_or(family.pattern)
 }
 
 /// The comment of families, of which `rest` is what they have in common; nothing if the reference lacks them.
