@@ -258,6 +258,5 @@ int main(void)
     restored();
     for (int k = 0; k < SHMEM_BARRIER_SYNC_SIZE; k++)
         CHECK(barrier_words[k] == SHMEM_SYNC_VALUE);
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

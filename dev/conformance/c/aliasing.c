@@ -112,6 +112,5 @@ int main(void)
     chain32();
     chain64();
     pointers_by_untyped_gets();
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

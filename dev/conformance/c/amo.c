@@ -207,6 +207,5 @@ int main(void)
     BITWISE_AMO_TYPES(RUN_BITWISE)
     against_c_atomics();
     shmem_ctx_destroy(context);
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

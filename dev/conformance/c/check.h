@@ -61,6 +61,13 @@ __attribute__((unused)) static int check_status(void)
     return check_failures == 0 ? 0 : 1;
 }
 
+/* Ends the use of the library; what main returns. */
+__attribute__((unused)) static int finish(void)
+{
+    shmem_finalize();
+    return check_status();
+}
+
 __attribute__((unused)) static int right_of(int pe)
 {
     return (pe + 1) % shmem_n_pes();

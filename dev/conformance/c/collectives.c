@@ -237,6 +237,5 @@ int main(void)
     shmem_barrier_all();
     shmem_int_broadcast(SHMEM_TEAM_WORLD, dest, source, 1, n_pes - 1);
     CHECK(dest[0] == n_pes - 1);
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

@@ -161,6 +161,5 @@ int main(void)
     team_context();
     sessions();
     invalid();
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

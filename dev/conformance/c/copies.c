@@ -265,6 +265,5 @@ int main(void)
     collectives(dest, source);
     shmem_free(source);
     shmem_free(dest);
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

@@ -70,6 +70,5 @@ int main(void)
     int me = shmem_my_pe(), n = shmem_n_pes();
     words_everywhere(me, n);
     blocks_everywhere(me, n);
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

@@ -51,6 +51,5 @@ int main(void)
     shmem_int_p(&word, 200 + me, to);
     shmem_barrier_all();
     CHECK(word == 200 + from, "%d", word);
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

@@ -297,6 +297,5 @@ int main(void)
     beside_a_wait();
     freed_requests();
     ahead_of_a_sleeper();
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

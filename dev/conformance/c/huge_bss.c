@@ -35,6 +35,5 @@ int main(void)
     int near = shmem_team_n_pes(SHMEM_TEAM_SHARED) == shmem_n_pes();
     long limit = (near ? 64 : 256) << 10;
     CHECK(kib > 0 && kib < limit, "%ld KiB are resident", kib);
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

@@ -51,6 +51,5 @@ int main(void)
     shmem_free(block);
     shmem_free(small);
     free(copy);
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

@@ -79,6 +79,5 @@ int main(void)
     shmem_pcontrol(0);
     shmem_pcontrol(1);
     shmem_pcontrol(3, "more", 1.0, 2);
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

@@ -54,6 +54,5 @@ int main(void)
     shmem_free(beside);
     shmem_free(dest);
     free(source);
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

@@ -101,6 +101,5 @@ int main(void)
         shmem_barrier_all();
     }
     check_policy();
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

@@ -201,6 +201,5 @@ int main(void)
         shmem_barrier_all();
         shmem_free(heap_lock);
     }
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

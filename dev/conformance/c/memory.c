@@ -261,6 +261,5 @@ int main(void)
     realloc_keeps();
     exhaustion();
     random_pattern();
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

@@ -352,6 +352,5 @@ int main(void)
     all_of(reversed);
     all_of(evens);
     shmem_barrier_all();
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

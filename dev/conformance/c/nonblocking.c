@@ -351,6 +351,5 @@ int main(void)
             CHECK(dest[k] == n * value(0, (size_t)k, 0) + (long)n * (n - 1) / 2 * 1000003L);
     }
     shmemx_sync_nb(WORLD, &request);
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

@@ -149,6 +149,5 @@ int main(void)
     spin_on_get();
     barrier_orders_stores();
     on_contexts();
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

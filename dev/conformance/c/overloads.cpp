@@ -107,6 +107,5 @@ int main()
     const double *first = &mine;
     CHECK(shmemx_gather(SHMEM_TEAM_WORLD, block++, first++, 1, 0) == 0 && block == reals + 1 && first == &mine + 1);
     shmem_ctx_destroy(ctx);
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

@@ -72,6 +72,5 @@ int main(void)
     shmem_barrier_all();
     shmem_free(heap);
     free(private_heap);
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

@@ -64,6 +64,5 @@ int main(void)
         shmem_barrier_all();
     }
     CHECK(token == WAYS * ROUNDS, "%ld of %d PEs", token, n_pes);
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

@@ -182,6 +182,5 @@ int main(void)
     long_sum(reversed);
     double_scan(reversed);
     corners();
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

@@ -455,6 +455,5 @@ int main(void)
     shmem_barrier_all();
     shmemx_putmem_nb(dest, source, MOST, to, &request);
     shmemx_getmem_nb(large, source, MOST, to, &request);
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

@@ -84,6 +84,5 @@ int main(void)
         CHECK(more_sockets > 0 && more_threads > 0 && has_fabric(), "%d sockets, %d threads",
               more_sockets, more_threads);
     }
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

@@ -160,6 +160,5 @@ int main(void)
     get_all("get from self, globals", global_region, 0, 0);
     shmem_free(heap_region);
     large();
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

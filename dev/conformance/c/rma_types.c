@@ -205,6 +205,5 @@ int main(void)
     width64();
     width128();
     shmem_ctx_destroy(context);
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

@@ -113,6 +113,5 @@ int main(void)
     for (int form = 0; form < 6; form++)
         with_data(form);
     many_to_one();
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

@@ -160,6 +160,5 @@ int main(void)
         split(1, 3, (n + 1) / 3, round);
         on_active_set(n, round);
     }
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

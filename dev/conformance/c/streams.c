@@ -238,6 +238,5 @@ int main(int argc, char **argv)
         use_beside_messages(way, me, n, (int)((seed + (uint32_t)way) % (uint32_t)n));
     free(sent);
     free(received);
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

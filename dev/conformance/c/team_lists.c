@@ -391,6 +391,5 @@ int main(void)
     shmem_barrier_all();
     many();
     shmem_barrier_all();
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

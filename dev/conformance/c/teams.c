@@ -272,6 +272,5 @@ int main(void)
     configuration();
     splits_at_the_same_time();
     used_at_once();
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

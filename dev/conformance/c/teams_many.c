@@ -47,6 +47,5 @@ int main(int argc, char **argv)
         REQUIRE(team != SHMEM_TEAM_INVALID && shmem_team_my_pe(team) == n - 1 - me, "round %d", i);
         shmem_team_destroy(team);
     }
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

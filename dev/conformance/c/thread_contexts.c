@@ -134,6 +134,5 @@ int main(void)
     all_threads(4);
     all_threads(MOST);
     come_and_go();
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

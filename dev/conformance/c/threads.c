@@ -97,6 +97,5 @@ int main(void)
     for (int t = 0; t < THREADS; t++)
         shmem_team_destroy(teams[t]);
     shmem_ctx_destroy(first);
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

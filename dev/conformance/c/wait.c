@@ -241,6 +241,5 @@ int main(void)
     AMO_TYPES(RUN)
     signedness();
     chain();
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

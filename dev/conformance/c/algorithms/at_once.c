@@ -78,6 +78,5 @@ int main(void)
         REQUIRE(pthread_create(&threads[t], NULL, work, (void *)t) == 0);
     for (int t = 0; t < THREADS; t++)
         pthread_join(threads[t], NULL);
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

@@ -84,6 +84,5 @@ int main(void)
     on_set("even set", 0, 1, (n + 1) / 2, 257);
     on_set("set without the first", 1, 0, n - 1, 257);
     group_free(&group);
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

@@ -62,6 +62,5 @@ int main(void)
             }
         }
     }
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

@@ -15,6 +15,5 @@ int main(void)
         for (int i = 0; i < 9; i++)
             call(&group, (Call){.kind = kinds[i / 3], .n = n, .salt = salts[i % 3]});
     group_free(&group);
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

@@ -73,6 +73,5 @@ int main(void)
     group_arrays(&group, CAPACITY);
     teams();
     sets();
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

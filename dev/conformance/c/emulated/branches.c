@@ -53,6 +53,5 @@ int main(void)
     CHECK(shmemx_op_create(add, 1, &op) == 0);
     CHECK(shmemx_reduce(SHMEM_TEAM_WORLD, sums, source, 2, SHMEMX_OPAQUE + sizeof(long), op) == 0);
     CHECK(sums[0] == n * (n - 1) / 2 && sums[1] == n, "%ld, %ld", sums[0], sums[1]);
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

@@ -59,6 +59,5 @@ int main(void)
     CHECK(shmem_team_n_pes(pairs) == shmem_n_pes());
     shmem_barrier_all();
     shmem_free(all);
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

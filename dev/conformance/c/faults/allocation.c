@@ -87,6 +87,5 @@ int main(int argc, char **argv)
         if (strcmp(argv[1], ways[i].name) == 0)
             ways[i].run();
     shmem_barrier_all();
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

@@ -130,6 +130,5 @@ int main(int argc, char **argv)
             shmem_int_max_reduce(SHMEM_TEAM_WORLD, &longest, &elapsed, 1);
     }
     CHECK(me != 1 || elapsed > 1000, "was not stopped");
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

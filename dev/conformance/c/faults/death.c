@@ -143,6 +143,5 @@ int main(int argc, char **argv)
         raise(SIGSEGV);
     }
     shmem_barrier_all();
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

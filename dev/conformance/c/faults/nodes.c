@@ -157,6 +157,5 @@ int main(int argc, char **argv)
         run(round);
     shmem_barrier_all();
     verify(rounds);
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

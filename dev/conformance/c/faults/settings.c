@@ -38,6 +38,5 @@ int main(int argc, char **argv)
     if (strcmp(argv[1], "small") == 0)
         CHECK(shmem_malloc((size_t)64 << 20) == NULL);
     shmem_barrier_all();
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

@@ -132,8 +132,7 @@ int main(int argc, char **argv)
     if (shmemx_group_parents() != SHMEMX_GROUP_INVALID) {
         CHECK(shmemx_kernel_serve() > HELD);
         CHECK(shmemx_kernel_serve() == 0);
-        shmem_finalize();
-        return check_status();
+        return finish();
     }
     CHECK(shmemx_kernel_serve() == -1);
     shmemx_export("sum", &sum, sizeof sum);
@@ -163,6 +162,5 @@ int main(int argc, char **argv)
     shmemx_group_disconnect(group);
     CHECK(shmemx_kernel_test(last) == 1);
     shmemx_kernel_wait(last);
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

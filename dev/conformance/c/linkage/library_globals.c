@@ -16,6 +16,5 @@ int main(void)
     CHECK(word == left_of(me) + 1, "%d", word);
     CHECK(library_ptr(&word, to) == shmem_ptr(&word, to));
     shmem_barrier_all();
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

@@ -34,6 +34,5 @@ int main(void)
         CHECK(heap[pe] == pe * 3 + (pe >= 2), "PE %d wrote %d", pe, heap[pe]);
     shmem_barrier_all();
     shmem_free(heap);
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

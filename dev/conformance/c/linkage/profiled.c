@@ -29,6 +29,5 @@ int main(void)
     CHECK(sum == shmem_n_pes());
     shmem_barrier_all();
     shmem_free(heap);
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

@@ -233,6 +233,5 @@ int main(int argc, char **argv)
         teams();
         huge();
     }
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

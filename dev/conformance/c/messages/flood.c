@@ -83,6 +83,5 @@ int main(int argc, char **argv)
         all_to_one(me, n);
     else
         leave(me, n);
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

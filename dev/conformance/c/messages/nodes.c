@@ -217,6 +217,5 @@ int main(int argc, char **argv)
         busy();
     else if (strcmp(way, "teams") == 0)
         teams();
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

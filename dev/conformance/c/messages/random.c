@@ -428,6 +428,5 @@ int main(int argc, char **argv)
     alone();
     shmem_barrier_all();
     together();
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

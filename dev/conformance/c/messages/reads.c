@@ -66,6 +66,5 @@ int main(void)
     shmem_barrier_all();
     munmap(source, MOST + 4096);
     free(dest);
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

@@ -59,6 +59,5 @@ int main(void)
     CHECK(shmemx_msg_send(WORLD, &me, sizeof me, right_of(me), LAST) == 0);
     pthread_join(waiting, NULL);
     shmem_barrier_all();
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

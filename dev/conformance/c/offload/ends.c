@@ -125,6 +125,5 @@ int main(int count, char **arguments)
         shmem_quiet();
     }
     shmem_barrier_all();
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

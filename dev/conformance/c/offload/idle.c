@@ -96,6 +96,5 @@ int main(void)
     for (int round = 1; round <= 20 && !came; round++)
         came = sum(me, to + 1, round);
     CHECK(came, "no worker has executed a collective");
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

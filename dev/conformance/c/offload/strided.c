@@ -229,6 +229,5 @@ int main(int argc, char **argv)
     sem_post(&begin);
     REQUIRE(pthread_join(helper, NULL) == 0);
     shmem_ctx_destroy(ctx);
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

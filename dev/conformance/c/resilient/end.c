@@ -22,8 +22,7 @@ static int lose(const char *how)
     REQUIRE(shmemx_team_shrink(SHMEM_TEAM_WORLD, &left) == 0);
     CHECK(shmem_team_sync(left) == 0 && shmem_team_n_pes(left) == shmem_n_pes() - 1);
     printf("PE %d is left\n", shmem_my_pe());
-    shmem_finalize();
-    return check_status();
+    return finish();
 }
 
 /* Teams with one number, one after the other, whose members have agreed on different numbers of values before. */
@@ -42,8 +41,7 @@ static int agree_by_turns(void)
         CHECK(shmemx_team_agree(all, &value) == 0 && value == ~((1 << n) - 1), "%#x", value);
         shmem_team_destroy(all);
     }
-    shmem_finalize();
-    return check_status();
+    return finish();
 }
 
 /* A team that is revoked is destroyed by PE 0 while others still come to it: they do not meet the team that it makes
@@ -83,8 +81,7 @@ static int leave_early(void)
         }
     }
     printf("PE %d is left\n", me);
-    shmem_finalize();
-    return check_status();
+    return finish();
 }
 
 int main(int argc, char **argv)
@@ -104,8 +101,7 @@ int main(int argc, char **argv)
         CHECK(shmemx_team_failed(team, NULL, 0) == 0 && shmemx_team_failed(SHMEM_TEAM_INVALID, NULL, 0) == -1);
         CHECK(shmemx_team_agree(SHMEM_TEAM_INVALID, &value) == -1);
         CHECK(shmemx_team_shrink(SHMEM_TEAM_INVALID, &team) == -1 && team == SHMEM_TEAM_INVALID);
-        shmem_finalize();
-        return check_status();
+        return finish();
     }
     if (strcmp(when, "none") == 0 && me == 1)
         raise(SIGKILL);
@@ -136,8 +132,7 @@ int main(int argc, char **argv)
                 raise(SIGKILL);
             while (shmem_team_sync(SHMEM_TEAM_WORLD) == 0)
                 ;
-            shmem_finalize();
-            return check_status();
+            return finish();
         }
         if (me == 1)
             raise(SIGKILL);

@@ -193,6 +193,5 @@ int main(int argc, char **argv)
     }
     drop(&old);
     printf("PE %d has ended\n", me);
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

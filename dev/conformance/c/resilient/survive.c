@@ -331,6 +331,5 @@ int main(int argc, char **argv)
     shmem_team_destroy(again);
     shmem_team_destroy(left);
     printf("PE %d is left\n", me);
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

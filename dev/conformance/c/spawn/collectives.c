@@ -210,6 +210,5 @@ int main(int argc, char **argv)
     CHECK(shmemx_group_sync(SHMEMX_GROUP_INVALID) == -1);
     if (me == 0)
         usleep(3000);
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

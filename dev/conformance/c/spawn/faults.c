@@ -160,6 +160,5 @@ int main(int argc, char **argv)
     } else {
         parent(group);
     }
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

@@ -117,6 +117,5 @@ int main(int argc, char **argv)
         several_programs(argv[0]);
     else
         generations(argv[0], atoi(way));
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

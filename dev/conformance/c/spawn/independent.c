@@ -339,6 +339,5 @@ int main(int argc, char **argv)
             CHECK(shmemx_group_disconnect(group) == 0);
         }
     }
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

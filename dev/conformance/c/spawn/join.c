@@ -67,8 +67,7 @@ int main(int argc, char **argv)
     int last = shmem_n_pes() - 1, is_root = shmem_my_pe() == last, fd = -1;
     if (is("file") || is("none")) {
         refused(is("none") ? -1 : open("/dev/null", O_RDWR));
-        shmem_finalize();
-        return check_status();
+        return finish();
     }
     if (is_root)
         fd = meet(argv[2]);
@@ -102,6 +101,5 @@ int main(int argc, char **argv)
     }
     if (is_root)
         close(fd);
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

@@ -32,8 +32,7 @@ int main(void)
     other[me] = 1;
     shmem_barrier_all();
     shmem_long_sum_reduce(SHMEM_TEAM_WORLD, &result, &result, 1);
-    shmem_finalize();
-    return check_status();
+    return finish();
 }
 
 #else
@@ -59,8 +58,7 @@ int main(int argc, char **argv)
     CHECK(total == CHILDREN, "%ld", total);
     for (int i = 0; i < CHILDREN; i++)
         CHECK(table[i] == 100 * shmem_my_pe() + i, "%ld", table[i]);
-    shmem_finalize();
-    return check_status();
+    return finish();
 }
 
 #endif

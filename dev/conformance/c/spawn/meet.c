@@ -233,6 +233,5 @@ int main(int argc, char **argv)
     if (is("accept-rounds") && shmem_my_pe() == 0)
         REQUIRE(shmemx_port_close(port) == 0);
     (void)argc;
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

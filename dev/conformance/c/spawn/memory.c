@@ -125,6 +125,5 @@ int main(int argc, char **argv)
         usleep(1000);
     if (argc > 1 && atoi(argv[1]) % 2 == 0)
         shmemx_group_disconnect(group);
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

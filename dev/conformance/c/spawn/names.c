@@ -137,6 +137,5 @@ int main(int argc, char **argv)
     } else {
         REQUIRE(!"a way");
     }
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

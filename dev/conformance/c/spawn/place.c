@@ -100,6 +100,5 @@ int main(int argc, char **argv)
                 CHECK(words[i] == (i == 0 ? 3 : 4), "PE %d: %d", i, words[i]);
         }
     }
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

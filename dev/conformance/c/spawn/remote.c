@@ -324,8 +324,7 @@ int main(int argc, char **argv)
     if (has("independent")) {
         int status = shmemx_port_connect_independent(SHMEM_TEAM_WORLD, 0, argv[2], &group);
         REQUIRE(status == -1 && group == SHMEMX_GROUP_INVALID);
-        shmem_finalize();
-        return check_status();
+        return finish();
     }
     if (has("refused-long")) {
         static char word[100000];
@@ -336,8 +335,7 @@ int main(int argc, char **argv)
         REQUIRE(shmemx_spawn(SHMEM_TEAM_WORLD, 0, argv[0], 1, &config, SHMEMX_SPAWN_ARGV, &group) == -1);
         CHECK(group == SHMEMX_GROUP_INVALID);
         puts("refused");
-        shmem_finalize();
-        return check_status();
+        return finish();
     }
     if (has("refused-on")) {
         shmemx_spawn_config_t config;
@@ -345,13 +343,11 @@ int main(int argc, char **argv)
         REQUIRE(shmemx_spawn(SHMEM_TEAM_WORLD, 0, argv[0], 2, &config, SHMEMX_SPAWN_HOST, &group) == -1);
         CHECK(group == SHMEMX_GROUP_INVALID);
         puts("refused");
-        shmem_finalize();
-        return check_status();
+        return finish();
     }
     if (has("refused")) {
         REQUIRE(shmemx_port_connect(SHMEM_TEAM_WORLD, 0, argv[2], &group) == -1 && group == SHMEMX_GROUP_INVALID);
-        shmem_finalize();
-        return check_status();
+        return finish();
     }
     int spawns = has("spawn"), is_child = has("child");
     int accepts = has("accept"), root = has("first") ? 0 : shmem_n_pes() - 1;
@@ -363,8 +359,7 @@ int main(int argc, char **argv)
         started(argc, argv, &group);
     if (has("brief") || has("spawn-rounds")) {
         generations(argv, is_child ? group : SHMEMX_GROUP_INVALID);
-        shmem_finalize();
-        return check_status();
+        return finish();
     }
     int is_at_port = shmem_my_pe() == root && !spawns && !is_child;
     if (is_at_port && accepts)
@@ -380,8 +375,7 @@ int main(int argc, char **argv)
     shmem_barrier_all();
     if (has("rounds")) {
         rounds(accepts, port, atoi(argv[3]));
-        shmem_finalize();
-        return check_status();
+        return finish();
     }
     if (has("late"))
         sleep(1);
@@ -423,6 +417,5 @@ int main(int argc, char **argv)
 #endif
     if (!has("finalize"))
         shmemx_group_disconnect(group);
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

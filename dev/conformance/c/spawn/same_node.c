@@ -303,8 +303,7 @@ int main(int argc, char **argv)
         sleep(1);
     if (has("rounds")) {
         rounds(accepts, port, 8);
-        shmem_finalize();
-        return check_status();
+        return finish();
     }
     make(accepts, port, &group);
     int n = shmemx_group_n_pes(group), first = accepts ? shmem_n_pes() : 0;
@@ -329,6 +328,5 @@ int main(int argc, char **argv)
     shmemx_group_disconnect(group);
     for (int i = 0; i < n; i++)
         CHECK(local[i] == NULL || !is_mapped(local[i]), "PE %d is still mapped", i);
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

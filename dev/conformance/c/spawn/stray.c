@@ -48,6 +48,5 @@ int main(int argc, char **argv)
         WAY("ptr", CHECK(shmem_ptr(far, pe) == NULL))
         printf("not noticed\n");
     }
-    shmem_finalize();
-    return check_status();
+    return finish();
 }

@@ -174,6 +174,5 @@ int main(int argc, char **argv)
     else
         unused(me);
     shmemx_stream_destroy(stream);
-    shmem_finalize();
-    return check_status();
+    return finish();
 }
