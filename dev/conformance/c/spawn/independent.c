@@ -286,10 +286,8 @@ int main(int argc, char **argv)
     if (argc > 3 && is(argv[3], "child")) {
         child(way, argv[2]);
     } else if (is(way, "accept")) {
-        if (shmem_my_pe() == 0) {
-            CHECK(shmemx_port_open(port) == 0);
-            write_text(argv[2], port);
-        }
+        if (shmem_my_pe() == 0)
+            find_port(1, argv[2], port);
         CHECK(shmemx_port_accept_independent(SHMEM_TEAM_WORLD, 0, port, &group) == 0);
         meet(way, group, argv[2], argv[3], argc > 4 ? argv[4] : "outlive");
     } else if (is(way, "connect") || is(way, "mismatch")) {

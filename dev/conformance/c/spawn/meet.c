@@ -1,10 +1,10 @@
 /* Two jobs that connect: the first argument says which one this is and what it does, the second names a file for the
  * text of the port. */
 #include "../near_stack.h"
+#include "kept.h"
 #include "port.h"
 #include "way.h"
 
-#include <dirent.h>
 #include <signal.h>
 
 static long cell, sum, total;
@@ -25,41 +25,9 @@ static void use(shmemx_group_t group)
     CHECK(sum >= others, "%ld", sum);
 }
 
-static int entries(const char *folder)
-{
-    int n = 0;
-    DIR *dir = opendir(folder);
-    REQUIRE(dir != NULL);
-    while (readdir(dir) != NULL)
-        n++;
-    closedir(dir);
-    return n;
-}
-
-static int lines(const char *file)
-{
-    int n = 0, c;
-    FILE *in = fopen(file, "r");
-    REQUIRE(in != NULL);
-    while ((c = getc(in)) != EOF)
-        n += c == '\n';
-    fclose(in);
-    return n;
-}
-
-static void open_port(const char *file, char *port)
-{
-    if (shmem_my_pe() != 0)
-        return;
-    REQUIRE(shmemx_port_open(port) == 0);
-    write_text(file, port);
-}
-
 static void make(int accepts, const char *port, shmemx_group_t *group)
 {
-    int status = accepts ? shmemx_port_accept(SHMEM_TEAM_WORLD, 0, port, group)
-                         : shmemx_port_connect(SHMEM_TEAM_WORLD, 0, port, group);
-    REQUIRE(status == 0 && *group != SHMEMX_GROUP_INVALID);
+    meet_at(accepts, port, 0, group);
     CHECK(!near_the_stack());
 }
 
@@ -67,9 +35,8 @@ static void make(int accepts, const char *port, shmemx_group_t *group)
  * beginning. */
 static void rounds(int accepts, const char *port, int n)
 {
-    int files = 0, maps = 0, supervisor_files = 0;
-    char supervisor[64];
-    snprintf(supervisor, sizeof supervisor, "/proc/%d/fd", (int)getppid());
+    int supervisor_files = 0;
+    struct kept mine = {0, 0, 0, 0};
     for (int i = 0; i < n; i++) {
         shmemx_group_t group;
         make(accepts, port, &group);
@@ -77,16 +44,17 @@ static void rounds(int accepts, const char *port, int n)
             use(group);
         shmemx_group_disconnect(group);
         if (i == 20) {
-            files = entries("/proc/self/fd");
-            maps = lines("/proc/self/maps");
-            supervisor_files = entries(supervisor);
+            mine = kept(getpid());
+            supervisor_files = entries(getppid(), "fd");
         }
     }
     /* It has three for each connection, and may not have seen the end of the last ones. */
-    CHECK(entries(supervisor) <= supervisor_files + 9, "%d, %d", supervisor_files, entries(supervisor));
+    int supervisor_now = entries(getppid(), "fd");
+    CHECK(supervisor_now <= supervisor_files + 9, "%d, %d", supervisor_files, supervisor_now);
+    struct kept now = kept(getpid());
     /* The last message of a connection may be there still. */
-    CHECK(entries("/proc/self/fd") <= files + 1, "%d, %d", files, entries("/proc/self/fd"));
-    CHECK(lines("/proc/self/maps") <= maps + 4, "%d, %d", maps, lines("/proc/self/maps"));
+    CHECK(now.files <= mine.files + 1, "%d, %d", mine.files, now.files);
+    CHECK(now.mappings <= mine.mappings + 4, "%d, %d", mine.mappings, now.mappings);
 }
 
 /* Every other PE of the job, but for one that is late. */
@@ -170,10 +138,9 @@ int main(int argc, char **argv)
     way = argv[1];
     shmem_init();
     int accepts = strncmp(way, "accept", 6) == 0;
-    if (accepts)
-        open_port(argv[2], port);
-    else if (!is("self") && !is("connect-to"))
-        read_text(argv[2], port);
+    /* All that connect read the text. */
+    if (accepts ? shmem_my_pe() == 0 : !is("self") && !is("connect-to"))
+        find_port(accepts, argv[2], port);
     if (is("connect-to")) {
         /* The text is the second argument; the line on standard error says why that is none. */
         group = (shmemx_group_t)argv;

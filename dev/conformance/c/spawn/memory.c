@@ -57,15 +57,9 @@ static int group_of(int argc, char **argv, shmemx_group_t *group)
     char port[SHMEMX_MAX_PORT_NAME] = "";
     REQUIRE(argc == 3);
     int connects = strcmp(argv[1], "connect") == 0, last = shmem_n_pes() - 1;
-    if (shmem_my_pe() == last && connects)
-        read_text(argv[2], port);
-    else if (shmem_my_pe() == last) {
-        REQUIRE(shmemx_port_open(port) == 0);
-        write_text(argv[2], port);
-    }
-    int status = connects ? shmemx_port_connect(SHMEM_TEAM_WORLD, last, port, group)
-                          : shmemx_port_accept(SHMEM_TEAM_WORLD, last, port, group);
-    REQUIRE(status == 0);
+    if (shmem_my_pe() == last)
+        find_port(!connects, argv[2], port);
+    meet_at(!connects, port, last, group);
     return connects;
 }
 #else

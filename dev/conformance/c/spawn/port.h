@@ -41,3 +41,21 @@ static inline void read_text(const char *file, char *text)
     REQUIRE(in != NULL && fgets(text, SHMEMX_MAX_PORT_NAME, in) != NULL);
     fclose(in);
 }
+
+/* The port of the job that accepts, which writes its text to the file. */
+static inline void find_port(int accepts, const char *file, char *port)
+{
+    if (!accepts) {
+        read_text(file, port);
+        return;
+    }
+    REQUIRE(shmemx_port_open(port) == 0);
+    write_text(file, port);
+}
+
+static inline void meet_at(int accepts, const char *port, int root, shmemx_group_t *group)
+{
+    int status = accepts ? shmemx_port_accept(SHMEM_TEAM_WORLD, root, port, group)
+                         : shmemx_port_connect(SHMEM_TEAM_WORLD, root, port, group);
+    REQUIRE(status == 0 && *group != SHMEMX_GROUP_INVALID);
+}

@@ -3,6 +3,7 @@
  * through the file that the second argument names; or it accepts the PEs that it starts, whose number is the second
  * argument, and which get the third as their first. With OTHER it is another program, whose globals are others. */
 #define _GNU_SOURCE
+#include "kept.h"
 #include "operations.h"
 #include "way.h"
 
@@ -136,18 +137,11 @@ static void collect(shmemx_group_t group, int me, int first, int n)
     CHECK(shmemx_group_team(SHMEMX_GROUP_INVALID) == SHMEM_TEAM_INVALID);
 }
 
-static void make(int accepts, const char *port, int root, shmemx_group_t *group)
-{
-    int status = accepts ? shmemx_port_accept(SHMEM_TEAM_WORLD, root, port, group)
-                         : shmemx_port_connect(SHMEM_TEAM_WORLD, root, port, group);
-    REQUIRE(status == 0 && *group != SHMEMX_GROUP_INVALID);
-}
-
 /* A connected socket between the roots of both groups, whose address goes through the file. */
-static int between(int accepts, const char *file, char *port)
+static int between(int accepts, const char *file)
 {
     struct sockaddr_in address = {.sin_family = AF_INET};
-    char text[SHMEMX_MAX_PORT_NAME];
+    char text[SHMEMX_MAX_PORT_NAME], port[SHMEMX_MAX_PORT_NAME];
     int end = socket(AF_INET, SOCK_STREAM, 0);
     REQUIRE(end >= 0);
     if (!accepts) {
@@ -160,7 +154,8 @@ static int between(int accepts, const char *file, char *port)
         REQUIRE(connect(end, (struct sockaddr *)&address, sizeof address) == 0);
         return end;
     }
-    /* The host's address is in the text of the port. */
+    /* The host's address is in the text of a port. */
+    REQUIRE(shmemx_port_open(port) == 0);
     char *at = port;
     for (int i = 0; i < 4; i++)
         REQUIRE((at = strchr(at, ':')) != NULL && *++at != 0);
@@ -175,25 +170,19 @@ static int between(int accepts, const char *file, char *port)
     return accepted;
 }
 
-static int entries(void)
+static int files(void)
 {
-    char line[64];
-    int n = 0;
-    for (int i = 0; i < 4096; i++) {
-        snprintf(line, sizeof line, "/proc/self/fd/%d", i);
-        n += access(line, F_OK) == 0;
-    }
-    return n;
+    return entries(getpid(), "fd");
 }
 
 /* Connects and disconnects many times, with two connections at once in between. */
 static void rounds(int accepts, const char *port, int n)
 {
-    int files = 0;
+    int before = 0;
     for (int i = 0; i < n; i++) {
         shmemx_group_t one, two;
-        make(accepts, port, 0, &one);
-        make(accepts, port, 0, &two);
+        meet_at(accepts, port, 0, &one);
+        meet_at(accepts, port, 0, &two);
         CHECK(shmemx_group_pe(one, 0) != shmemx_group_pe(two, 0));
         counter = 0;
         shmemx_group_sync(one);
@@ -208,9 +197,9 @@ static void rounds(int accepts, const char *port, int n)
         shmemx_group_sync(two);
         shmemx_group_disconnect(two);
         if (i == 2)
-            files = entries();
+            before = files();
     }
-    CHECK(entries() <= files + 2, "%d, %d", files, entries());
+    CHECK(files() <= before + 2, "%d, %d", before, files());
 }
 
 /* Starts the other group. Of several programs, the second has arguments, a variable and a directory of its own. */
@@ -265,7 +254,7 @@ static void started(int argc, char **argv, shmemx_group_t *group)
 /* Starts PEs many times, which may start others. */
 static void generations(char **argv, shmemx_group_t parents)
 {
-    int files = 0, n = has("rounds") ? 8 : has("more") ? 1 : 0;
+    int before = 0, n = has("rounds") ? 8 : has("more") ? 1 : 0;
     if (has("child"))
         shmem_long_atomic_inc(&counter, shmemx_group_pe(parents, 0));
     for (int i = 0; i < n; i++) {
@@ -279,9 +268,9 @@ static void generations(char **argv, shmemx_group_t parents)
             CHECK(counter == shmemx_group_n_pes(group), "%ld", counter);
         shmemx_group_disconnect(group);
         if (i == 2)
-            files = entries();
+            before = files();
     }
-    CHECK(n < 3 || entries() <= files + 2, "%d, %d", files, entries());
+    CHECK(n < 3 || files() <= before + 2, "%d, %d", before, files());
     if (has("child")) {
         shmemx_group_barrier(parents);
         shmemx_group_disconnect(parents);
@@ -314,6 +303,30 @@ static void fail(shmemx_group_t group)
     shmem_long_wait_until(&cells[0], SHMEM_CMP_EQ, 123456);
 }
 
+/* Connects or starts PEs in vain, after which the job goes on. */
+static void refused(char **argv)
+{
+    static char word[100000];
+    char *args[] = {word, NULL};
+    shmemx_spawn_config_t config;
+    shmemx_group_t group;
+    int rc;
+    memset(word, 'x', sizeof word - 1);
+    config.argv = args;
+    if (has("independent"))
+        rc = shmemx_port_connect_independent(SHMEM_TEAM_WORLD, 0, argv[2], &group);
+    else if (has("refused-long"))
+        rc = shmemx_spawn(SHMEM_TEAM_WORLD, 0, argv[0], 1, &config, SHMEMX_SPAWN_ARGV, &group);
+    else if (has("refused-on")) {
+        config.host = strstr(way, "-on-") + 4;
+        rc = shmemx_spawn(SHMEM_TEAM_WORLD, 0, argv[0], 2, &config, SHMEMX_SPAWN_HOST, &group);
+    } else {
+        rc = shmemx_port_connect(SHMEM_TEAM_WORLD, 0, argv[2], &group);
+    }
+    CHECK(rc == -1 && group == SHMEMX_GROUP_INVALID);
+    puts("refused");
+}
+
 int main(int argc, char **argv)
 {
     char port[SHMEMX_MAX_PORT_NAME] = "";
@@ -321,32 +334,8 @@ int main(int argc, char **argv)
     REQUIRE(argc >= 2);
     way = argv[1];
     shmem_init();
-    if (has("independent")) {
-        int status = shmemx_port_connect_independent(SHMEM_TEAM_WORLD, 0, argv[2], &group);
-        REQUIRE(status == -1 && group == SHMEMX_GROUP_INVALID);
-        return finish();
-    }
-    if (has("refused-long")) {
-        static char word[100000];
-        memset(word, 'x', sizeof word - 1);
-        char *args[] = {word, NULL};
-        shmemx_spawn_config_t config;
-        config.argv = args;
-        REQUIRE(shmemx_spawn(SHMEM_TEAM_WORLD, 0, argv[0], 1, &config, SHMEMX_SPAWN_ARGV, &group) == -1);
-        CHECK(group == SHMEMX_GROUP_INVALID);
-        puts("refused");
-        return finish();
-    }
-    if (has("refused-on")) {
-        shmemx_spawn_config_t config;
-        config.host = strstr(way, "-on-") + 4;
-        REQUIRE(shmemx_spawn(SHMEM_TEAM_WORLD, 0, argv[0], 2, &config, SHMEMX_SPAWN_HOST, &group) == -1);
-        CHECK(group == SHMEMX_GROUP_INVALID);
-        puts("refused");
-        return finish();
-    }
-    if (has("refused")) {
-        REQUIRE(shmemx_port_connect(SHMEM_TEAM_WORLD, 0, argv[2], &group) == -1 && group == SHMEMX_GROUP_INVALID);
+    if (has("refused") || has("independent")) {
+        refused(argv);
         return finish();
     }
     int spawns = has("spawn"), is_child = has("child");
@@ -362,14 +351,10 @@ int main(int argc, char **argv)
         return finish();
     }
     int is_at_port = shmem_my_pe() == root && !spawns && !is_child;
-    if (is_at_port && accepts)
-        REQUIRE(shmemx_port_open(port) == 0);
     if (is_at_port && joins)
-        end = between(accepts, argv[2], port);
-    else if (is_at_port && accepts)
-        write_text(argv[2], port);
+        end = between(accepts, argv[2]);
     else if (is_at_port)
-        read_text(argv[2], port);
+        find_port(accepts, argv[2], port);
     host = this_host();
     lend();
     shmem_barrier_all();
@@ -384,7 +369,7 @@ int main(int argc, char **argv)
     else if (joins)
         REQUIRE(shmemx_join(SHMEM_TEAM_WORLD, root, end, &group) == 0);
     else if (!is_child)
-        make(accepts, port, root, &group);
+        meet_at(accepts, port, root, &group);
     /* PEs that are started export what they have after they are connected. */
     if (spawns || is_child)
         shmemx_group_sync(group);

@@ -54,13 +54,6 @@ static int has_fast_path(void)
     return getenv("SHMEM_CHECK") == NULL && getenv("SHMEM_FAST_PATH") == NULL;
 }
 
-static void make(int accepts, const char *port, shmemx_group_t *group)
-{
-    int status = accepts ? shmemx_port_accept(SHMEM_TEAM_WORLD, 0, port, group)
-                         : shmemx_port_connect(SHMEM_TEAM_WORLD, 0, port, group);
-    REQUIRE(status == 0 && *group != SHMEMX_GROUP_INVALID);
-}
-
 /* Which PEs of the other group are on this host: those and no others are reached by loads and stores. */
 static int find_local(shmemx_group_t group, int n, long *heap, long **local)
 {
@@ -266,7 +259,7 @@ static void rounds(int accepts, const char *port, int times)
     for (int i = 0; i < times; i++) {
         shmemx_group_t group;
         void *local[PES];
-        make(accepts, port, &group);
+        meet_at(accepts, port, 0, &group);
         int n = shmemx_group_n_pes(group);
         for (int pe = 0; pe < n; pe++) {
             local[pe] = shmem_ptr(&counter, shmemx_group_pe(group, pe));
@@ -292,12 +285,8 @@ int main(int argc, char **argv)
     host = this_host();
     long *heap = shmem_calloc(PES, sizeof(long));
     int accepts = has("accept");
-    if (shmem_my_pe() == 0 && accepts) {
-        REQUIRE(shmemx_port_open(port) == 0);
-        write_text(argv[2], port);
-    } else if (shmem_my_pe() == 0) {
-        read_text(argv[2], port);
-    }
+    if (shmem_my_pe() == 0)
+        find_port(accepts, argv[2], port);
     shmem_barrier_all();
     if (has("late") && shmem_my_pe() == shmem_n_pes() - 1)
         sleep(1);
@@ -305,7 +294,7 @@ int main(int argc, char **argv)
         rounds(accepts, port, 8);
         return finish();
     }
-    make(accepts, port, &group);
+    meet_at(accepts, port, 0, &group);
     int n = shmemx_group_n_pes(group), first = accepts ? shmem_n_pes() : 0;
     int me = shmem_my_pe() + (accepts ? 0 : n);
     REQUIRE(n + shmem_n_pes() <= PES);
