@@ -5,29 +5,22 @@ use std::{ptr, thread};
 
 use ferroshmem::{AllocError, Error, OutOfBounds, Plain, World};
 
-use crate::Program;
 use crate::data::{Page, Particle, elements, same};
 
-pub(crate) const PROGRAMS: &[Program] = &[
-    Program::new("arrays/every_type", every_type),
-    Program::new("arrays/transitions", transitions),
-    Program::new("arrays/of_nothing", of_nothing),
-    Program::new("arrays/keep", keep),
-    Program::new("arrays/churn", churn),
-    Program::new("arrays/untouched", untouched),
-    Program::new("arrays/no_room", no_room).env(&[("SHMEM_SYMMETRIC_SIZE", "1M")]),
-];
+programs!(
+    "arrays": every_type, transitions, of_nothing, keep, churn, untouched,
+    no_room with &[("SHMEM_SYMMETRIC_SIZE", "1M")],
+);
 
-fn every_type() -> Result<(), Error> {
-    let world = World::init()?;
-    of_type::<u8>(&world)?;
-    of_type::<[u8; 3]>(&world)?;
-    of_type::<u16>(&world)?;
-    of_type::<f64>(&world)?;
-    of_type::<u128>(&world)?;
-    of_type::<Particle>(&world)?;
-    of_type::<[u64; 125]>(&world)?;
-    of_type::<Page>(&world)
+fn every_type(world: &World) -> Result<(), Error> {
+    of_type::<u8>(world)?;
+    of_type::<[u8; 3]>(world)?;
+    of_type::<u16>(world)?;
+    of_type::<f64>(world)?;
+    of_type::<u128>(world)?;
+    of_type::<Particle>(world)?;
+    of_type::<[u64; 125]>(world)?;
+    of_type::<Page>(world)
 }
 
 fn of_type<T: Plain>(world: &World) -> Result<(), Error> {
@@ -48,8 +41,7 @@ fn of_type<T: Plain>(world: &World) -> Result<(), Error> {
     Ok(())
 }
 
-fn transitions() -> Result<(), Error> {
-    let world = World::init()?;
+fn transitions(world: &World) -> Result<(), Error> {
     let (me, next, previous) = (world.my_pe(), world.my_pe().next(), world.my_pe().previous());
     let of = |pe: ferroshmem::Pe| pe.number() as u64;
     let mut array = world.alloc::<u64>(5)?;
@@ -102,8 +94,7 @@ fn transitions() -> Result<(), Error> {
     Ok(())
 }
 
-fn of_nothing() -> Result<(), Error> {
-    let world = World::init()?;
+fn of_nothing(world: &World) -> Result<(), Error> {
     let (me, next) = (world.my_pe(), world.my_pe().next());
     let array = world.alloc::<Page>(0)?;
     assert!(array.is_empty());
@@ -136,8 +127,7 @@ fn of_nothing() -> Result<(), Error> {
     Ok(())
 }
 
-fn keep() -> Result<(), Error> {
-    let world = World::init()?;
+fn keep(world: &World) -> Result<(), Error> {
     let me = world.my_pe().number();
     let kept = world.alloc::<u32>(1000)?.keep();
     kept.copy_from_slice(&elements(me, 0, 1000));
@@ -151,8 +141,7 @@ fn keep() -> Result<(), Error> {
 }
 
 /// Arrays allocated and freed in random order are zero, and do not overlap.
-fn churn() -> Result<(), Error> {
-    let world = World::init()?;
+fn churn(world: &World) -> Result<(), Error> {
     let mut live = Vec::new();
     for round in 0..60usize {
         let mut array = world.alloc::<u16>(round * 37 % 500)?;
@@ -168,10 +157,9 @@ fn churn() -> Result<(), Error> {
 }
 
 /// Zeros that are not touched cost nothing, and memory that is handed out again is zero.
-fn untouched() -> Result<(), Error> {
+fn untouched(world: &World) -> Result<(), Error> {
     const LEN: usize = 1 << 27;
     const MIB: usize = 1 << 20;
-    let world = World::init()?;
     let resident = || -> usize {
         let status = std::fs::read_to_string("/proc/self/status").expect("Linux has it");
         let line = status.lines().find(|line| line.starts_with("RssShmem:"));
@@ -191,8 +179,7 @@ fn untouched() -> Result<(), Error> {
     Ok(())
 }
 
-fn no_room() -> Result<(), Error> {
-    let world = World::init()?;
+fn no_room(world: &World) -> Result<(), Error> {
     let all_have = |error: AllocError| {
         let code = match error {
             AllocError::NoRoom { bytes, free, heap } => [bytes as u64, free, heap],

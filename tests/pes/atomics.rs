@@ -6,28 +6,19 @@ use std::thread;
 
 use ferroshmem::{Amo, AmoInt, Error, OutOfBounds, World};
 
-use crate::Program;
+programs!("atomics": every_operation, contended, bits, threads, message);
 
-pub(crate) const PROGRAMS: &[Program] = &[
-    Program::new("atomics/every_operation", every_operation),
-    Program::new("atomics/contended", contended),
-    Program::new("atomics/bits", bits),
-    Program::new("atomics/threads", threads),
-    Program::new("atomics/message", message),
-];
-
-fn every_operation() -> Result<(), Error> {
-    let world = World::init()?;
+fn every_operation(world: &World) -> Result<(), Error> {
     macro_rules! integers {
         ($($t:ty),*) => {$(
-            integer(&world, [<$t>::MIN, <$t>::MAX, 0, 1, 5, 0x5a5a, (0 as $t).wrapping_sub(3)], [
+            integer(world, [<$t>::MIN, <$t>::MAX, 0, 1, 5, 0x5a5a, (0 as $t).wrapping_sub(3)], [
                 <$t>::wrapping_add, |a, b| a & b, |a, b| a | b, |a, b| a ^ b,
             ])?;
         )*};
     }
     integers!(i32, u32, i64, u64, isize, usize);
-    number(&world, [0.0f32, -0.0, 1.5, f32::MAX, f32::INFINITY])?;
-    number(&world, [0.0f64, -0.0, 1.5, f64::MIN_POSITIVE, -1e300])
+    number(world, [0.0f32, -0.0, 1.5, f32::MAX, f32::INFINITY])?;
+    number(world, [0.0f64, -0.0, 1.5, f64::MIN_POSITIVE, -1e300])
 }
 
 /// Operations of all types.
@@ -90,9 +81,8 @@ fn integer<T: AmoInt + Debug, const N: usize>(
     Ok(())
 }
 
-fn contended() -> Result<(), Error> {
+fn contended(world: &World) -> Result<(), Error> {
     const TIMES: u64 = 500;
-    let world = World::init()?;
     let (n, home) = (world.n_pes() as u64, world.pe(0)?);
     let counters = world.atomics::<u64>(3)?;
     let mut tickets = Vec::new();
@@ -125,8 +115,7 @@ fn contended() -> Result<(), Error> {
 }
 
 /// Every PE changes its own bit of a common word.
-fn bits() -> Result<(), Error> {
-    let world = World::init()?;
+fn bits(world: &World) -> Result<(), Error> {
     let (me, n) = (world.my_pe().number(), world.n_pes());
     let mine = 1u64 << me;
     let words = world.atomics::<u64>(1)?;
@@ -140,9 +129,8 @@ fn bits() -> Result<(), Error> {
     Ok(())
 }
 
-fn threads() -> Result<(), Error> {
+fn threads(world: &World) -> Result<(), Error> {
     const TIMES: i32 = 300;
-    let world = World::init()?;
     let (n, pes) = (world.n_pes() as i32, world.pes());
     let sums = world.atomics::<i32>(2)?;
     let count = || {
@@ -164,8 +152,7 @@ fn threads() -> Result<(), Error> {
 }
 
 /// A flag that is set after data makes the data visible; also a flag set by the standard library's atomics.
-fn message() -> Result<(), Error> {
-    let world = World::init()?;
+fn message(world: &World) -> Result<(), Error> {
     let next = world.my_pe().next();
     let window = world.alloc::<u64>(100)?.open();
     let flag = world.atomics::<u64>(1)?;

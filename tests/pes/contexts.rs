@@ -7,19 +7,12 @@ use ferroshmem::{
     Window, World,
 };
 
-use crate::Program;
 use crate::data::{elements, same};
 
-pub(crate) const PROGRAMS: &[Program] = &[
-    Program::new("contexts/every_operation", every_operation),
-    Program::new("contexts/of_teams", of_teams),
-    Program::new("contexts/refused", refused),
-    Program::new("contexts/nonblocking", nonblocking),
-    Program::new("contexts/threads", threads),
-    Program::new("contexts/fetches", fetches),
-    Program::new("contexts/put_signals", put_signals),
-    Program::new("contexts/queued", queued).env(QUEUED),
-];
+programs!(
+    "contexts": every_operation, of_teams, refused, nonblocking, threads, fetches, put_signals,
+    queued with QUEUED,
+);
 
 /// Calls are counted, so that puts to other PEs of the node are the library's, and a worker makes the long ones.
 const QUEUED: &[(&str, &str)] = &[("SHMEM_COUNTERS", "1"), ("SHMEM_WORKERS", "1"), ("SHMEM_OFFLOAD_THRESHOLD", "64k")];
@@ -67,8 +60,7 @@ fn use_all(
     context.update(signals, to, 0, SignalUpdate::Set(me as u64 + 1))
 }
 
-fn every_operation() -> Result<(), Error> {
-    let world = World::init()?;
+fn every_operation(world: &World) -> Result<(), Error> {
     let (me, n) = (world.my_pe(), world.n_pes());
     let window = world.alloc::<u32>(50)?.open();
     let (words, signals) = (world.atomics::<u64>(2)?, world.signals(2)?);
@@ -90,7 +82,7 @@ fn every_operation() -> Result<(), Error> {
     Ok(())
 }
 
-fn of_teams() -> Result<(), Error> {
+fn of_teams(world: &World) -> Result<(), Error> {
     fn in_team(world: &World, team: &Team<'_>) -> Result<(), Error> {
         let window = world.alloc::<u32>(50)?.open();
         let (words, signals) = (world.atomics::<u64>(2)?, world.signals(2)?);
@@ -102,13 +94,11 @@ fn of_teams() -> Result<(), Error> {
         world.barrier();
         Ok(())
     }
-    let world = World::init()?;
     let team = world.split(Some(world.my_pe().number() % 2), 0)?;
-    in_team(&world, &team.expect("every PE has a color"))
+    in_team(world, &team.expect("every PE has a color"))
 }
 
-fn refused() -> Result<(), Error> {
-    let world = World::init()?;
+fn refused(world: &World) -> Result<(), Error> {
     let n = world.n_pes();
     let window = world.alloc::<u32>(4)?.open();
     let team = world.split_strided(0, 1, 1)?;
@@ -129,8 +119,7 @@ fn refused() -> Result<(), Error> {
     Ok(())
 }
 
-fn nonblocking() -> Result<(), Error> {
-    let world = World::init()?;
+fn nonblocking(world: &World) -> Result<(), Error> {
     let me = world.my_pe();
     let (next, n) = (me.next(), world.n_pes() as u64);
     let window = world.alloc::<u64>(3000)?.open();
@@ -158,11 +147,10 @@ fn nonblocking() -> Result<(), Error> {
 }
 
 /// Threads with contexts of their own, and with a handle of the job.
-fn threads() -> Result<(), Error> {
+fn threads(world: &World) -> Result<(), Error> {
     const THREADS: usize = 4;
     const ROUNDS: usize = 200;
 
-    let world = World::init()?;
     let (job, window) = (world.handle(), world.alloc::<u64>(THREADS * ROUNDS)?.open());
     let counter = world.atomics::<f64>(1)?;
     thread::scope(|scope| {
@@ -197,8 +185,7 @@ fn threads() -> Result<(), Error> {
     Ok(())
 }
 
-fn fetches() -> Result<(), Error> {
-    let world = World::init()?;
+fn fetches(world: &World) -> Result<(), Error> {
     let (me, n) = (world.my_pe(), world.n_pes() as u64);
     let words = world.atomics::<u64>(7)?;
     let next = me.next();
@@ -238,8 +225,7 @@ fn fetches() -> Result<(), Error> {
     Ok(())
 }
 
-fn put_signals() -> Result<(), Error> {
-    let world = World::init()?;
+fn put_signals(world: &World) -> Result<(), Error> {
     let me = world.my_pe();
     let (window, signals) = (world.alloc::<u16>(5000)?.open(), world.signals(2)?);
     for round in 1..50 {
@@ -260,9 +246,8 @@ fn put_signals() -> Result<(), Error> {
 }
 
 /// A source may change after the closure of `nonblocking`, and a signal comes after what was put.
-fn queued() -> Result<(), Error> {
+fn queued(world: &World) -> Result<(), Error> {
     const LEN: usize = 1 << 20;
-    let world = World::init()?;
     let (me, next) = (world.my_pe(), world.my_pe().next());
     let node = world.split_by_kind(TeamKind::Node)?;
     assert!(world.pes().all(|pe| world.is_here(pe) == node.member_of(pe).is_some()));

@@ -4,25 +4,16 @@ use std::thread;
 
 use ferroshmem::{Error, OutOfBounds, World};
 
-use crate::Program;
 use crate::data::{Particle, elements, same, scramble};
 
-pub(crate) const PROGRAMS: &[Program] = &[
-    Program::new("distributed/own_blocks", own_blocks),
-    Program::new("distributed/shared", shared),
-    Program::new("distributed/ranges", ranges),
-    Program::new("distributed/structs", structs),
-    Program::new("distributed/atomics", atomics),
-    Program::new("distributed/bounds", bounds),
-];
+programs!("distributed": own_blocks, shared, ranges, structs, atomics, bounds);
 
 /// Lengths that divide evenly and not, with PEs that have few elements or none.
 fn lengths(n: usize) -> [usize; 8] {
     [0, 1, n - 1, n, n + 1, 2 * n - 1, 100, 1001]
 }
 
-fn own_blocks() -> Result<(), Error> {
-    let world = World::init()?;
+fn own_blocks(world: &World) -> Result<(), Error> {
     for len in lengths(world.n_pes()) {
         let mut array = world.distributed::<u64>(len)?;
         assert_eq!((array.global_len(), array.blocks().len()), (len, len));
@@ -42,8 +33,7 @@ fn own_blocks() -> Result<(), Error> {
     Ok(())
 }
 
-fn shared() -> Result<(), Error> {
-    let world = World::init()?;
+fn shared(world: &World) -> Result<(), Error> {
     for len in lengths(world.n_pes()) {
         let mut array = world.distributed::<u64>(len)?;
         for (i, value) in array.iter_mut_with_index() {
@@ -77,8 +67,7 @@ fn shared() -> Result<(), Error> {
 }
 
 /// Every PE puts a range that covers parts of several blocks, and none that another puts.
-fn ranges() -> Result<(), Error> {
-    let world = World::init()?;
+fn ranges(world: &World) -> Result<(), Error> {
     let (me, n) = (world.my_pe().number(), world.n_pes());
     for len in lengths(n) {
         let window = world.distributed::<u16>(len)?.open();
@@ -118,8 +107,7 @@ fn ranges() -> Result<(), Error> {
     Ok(())
 }
 
-fn structs() -> Result<(), Error> {
-    let world = World::init()?;
+fn structs(world: &World) -> Result<(), Error> {
     let mut array = world.distributed::<Particle>(50)?;
     for (i, particle) in array.iter_mut_with_index() {
         particle.serial = i as u64;
@@ -131,8 +119,7 @@ fn structs() -> Result<(), Error> {
     Ok(())
 }
 
-fn atomics() -> Result<(), Error> {
-    let world = World::init()?;
+fn atomics(world: &World) -> Result<(), Error> {
     let n = world.n_pes() as u64;
     let (counts, means) = (world.distributed::<u64>(37)?, world.distributed::<f64>(5)?);
     let (counts, means) = (counts.into_atomics(), means.into_atomics());
@@ -164,8 +151,7 @@ fn atomics() -> Result<(), Error> {
     Ok(())
 }
 
-fn bounds() -> Result<(), Error> {
-    let world = World::init()?;
+fn bounds(world: &World) -> Result<(), Error> {
     let window = world.distributed::<u8>(10)?.open();
     let error = |start, len| {
         let array = 10;

@@ -2,20 +2,12 @@
 
 use ferroshmem::{Error, Plain, Sum, Team, TeamError, World};
 
-use crate::Program;
 use crate::data::{Particle, elements, same};
 
-pub(crate) const PROGRAMS: &[Program] = &[
-    Program::new("exchanges/broadcast", broadcast),
-    Program::new("exchanges/fcollect", fcollect),
-    Program::new("exchanges/collect", collect),
-    Program::new("exchanges/collect_refused", collect_refused),
-    Program::new("exchanges/alltoall", alltoall),
-    Program::new("exchanges/alltoalls", alltoalls),
-    Program::new("exchanges/rooted", rooted),
-    Program::new("exchanges/too_short", too_short),
-    Program::new("exchanges/at_once", at_once),
-];
+programs!(
+    "exchanges": broadcast, fcollect, collect, collect_refused, alltoall, alltoalls, rooted, too_short,
+    at_once,
+);
 
 const LENGTHS: [usize; 5] = [0, 1, 5, 1000, 20_000];
 
@@ -27,22 +19,21 @@ fn pes(team: &Team<'_>) -> Vec<usize> {
 
 /// Runs `$body` for some types and the lengths, with the world and with a team of the first PEs.
 macro_rules! each {
-    ($body:ident) => {{
-        let world = World::init()?;
-        let most = world.n_pes().div_ceil(2);
-        let team = world.split_strided(0, 1, most)?;
+    ($world:ident, $body:ident) => {{
+        let most = $world.n_pes().div_ceil(2);
+        let team = $world.split_strided(0, 1, most)?;
         for len in LENGTHS {
-            for team in [Some(&*world), team.as_ref()] {
-                $body::<u8>(&world, team, len)?;
-                $body::<[u16; 3]>(&world, team, len)?;
-                $body::<f64>(&world, team, len)?;
+            for team in [Some(&**$world), team.as_ref()] {
+                $body::<u8>($world, team, len)?;
+                $body::<[u16; 3]>($world, team, len)?;
+                $body::<f64>($world, team, len)?;
             }
         }
-        $body::<Particle>(&world, Some(&world), 100)
+        $body::<Particle>($world, Some($world), 100)
     }};
 }
 
-fn broadcast() -> Result<(), Error> {
+fn broadcast(world: &World) -> Result<(), Error> {
     fn of_type<T: Plain>(world: &World, team: Option<&Team<'_>>, len: usize) -> Result<(), Error> {
         let me = world.my_pe().number();
         let (mut dest, mut source) = (world.alloc::<T>(len + 1)?, world.alloc::<T>(len)?);
@@ -62,10 +53,10 @@ fn broadcast() -> Result<(), Error> {
         }
         Ok(())
     }
-    each!(of_type)
+    each!(world, of_type)
 }
 
-fn fcollect() -> Result<(), Error> {
+fn fcollect(world: &World) -> Result<(), Error> {
     fn of_type<T: Plain>(world: &World, team: Option<&Team<'_>>, len: usize) -> Result<(), Error> {
         let (me, room) = (world.my_pe().number(), len * world.n_pes());
         let (mut dest, mut source) = (world.alloc::<T>(room)?, world.alloc::<T>(len)?);
@@ -80,11 +71,11 @@ fn fcollect() -> Result<(), Error> {
         }
         Ok(())
     }
-    each!(of_type)
+    each!(world, of_type)
 }
 
 /// Different numbers of elements from each PE, 0 from some.
-fn collect() -> Result<(), Error> {
+fn collect(world: &World) -> Result<(), Error> {
     fn of_type<T: Plain>(world: &World, team: Option<&Team<'_>>, len: usize) -> Result<(), Error> {
         let (me, room) = (world.my_pe().number(), len * world.n_pes());
         let (mut dest, mut source) = (world.alloc::<T>(room + 1)?, world.alloc::<T>(len)?);
@@ -105,12 +96,11 @@ fn collect() -> Result<(), Error> {
         assert!(same(&dest[total..], &vec![T::zeroed(); room + 1 - total]));
         Ok(())
     }
-    each!(of_type)
+    each!(world, of_type)
 }
 
 /// A PE passes a count above its source's length, or `dest` is too short: an error on all PEs.
-fn collect_refused() -> Result<(), Error> {
-    let world = World::init()?;
+fn collect_refused(world: &World) -> Result<(), Error> {
     let (me, n) = (world.my_pe().number(), world.n_pes());
     let (mut dest, source) = (world.alloc::<u32>(10 * n)?, world.alloc::<u32>(10)?);
     let refused = |result| matches!(result, Err(TeamError::TooShort { .. }));
@@ -126,7 +116,7 @@ fn collect_refused() -> Result<(), Error> {
     Ok(())
 }
 
-fn alltoall() -> Result<(), Error> {
+fn alltoall(world: &World) -> Result<(), Error> {
     fn of_type<T: Plain>(world: &World, team: Option<&Team<'_>>, len: usize) -> Result<(), Error> {
         let (me, len) = (world.my_pe().number(), len / 10);
         let room = len * world.n_pes();
@@ -148,11 +138,10 @@ fn alltoall() -> Result<(), Error> {
         assert!(same(&dest[all..], &vec![T::zeroed(); room - all]));
         Ok(())
     }
-    each!(of_type)
+    each!(world, of_type)
 }
 
-fn alltoalls() -> Result<(), Error> {
-    let world = World::init()?;
+fn alltoalls(world: &World) -> Result<(), Error> {
     let (me, n) = (world.my_pe().number(), world.n_pes());
     for (to, from, count) in [(1, 1, 1), (2, 1, 3), (1, 4, 10), (3, 7, 100), (5, 5, 0)] {
         let all = count * n;
@@ -172,7 +161,7 @@ fn alltoalls() -> Result<(), Error> {
     Ok(())
 }
 
-fn rooted() -> Result<(), Error> {
+fn rooted(world: &World) -> Result<(), Error> {
     fn of_type<T: Plain>(world: &World, team: Option<&Team<'_>>, len: usize) -> Result<(), Error> {
         let me = world.my_pe().number();
         let (mut blocks, mut mine) = (world.alloc::<T>(len * world.n_pes())?, world.alloc::<T>(len)?);
@@ -192,7 +181,6 @@ fn rooted() -> Result<(), Error> {
         }
         Ok(())
     }
-    let world = World::init()?;
     let (me, n) = (world.my_pe().number(), world.n_pes());
     for len in [1, 7, 3000] {
         let (mut sums, mut numbers) = (world.alloc::<i64>(len * n)?, world.alloc::<i64>(len * n)?);
@@ -207,12 +195,10 @@ fn rooted() -> Result<(), Error> {
         world.reduce_scatter(sums.part_mut(..len)?, &numbers, Sum)?;
         assert!(sums[..len].iter().enumerate().all(|(i, value)| *value == sum(me * len + i)));
     }
-    drop(world);
-    each!(of_type)
+    each!(world, of_type)
 }
 
-fn too_short() -> Result<(), Error> {
-    let world = World::init()?;
+fn too_short(world: &World) -> Result<(), Error> {
     let n = world.n_pes();
     let (mut dest, source) = (world.alloc::<u64>(4 * n - 1)?, world.alloc::<u64>(4 * n)?);
     let too_short = |needed, array| Err(TeamError::TooShort { needed, array });
@@ -250,8 +236,7 @@ fn too_short() -> Result<(), Error> {
 }
 
 /// Collectives on the same arrays one after another, without barriers between them.
-fn at_once() -> Result<(), Error> {
-    let world = World::init()?;
+fn at_once(world: &World) -> Result<(), Error> {
     let (me, n) = (world.my_pe().number(), world.n_pes());
     let (mut many, mut one) = (world.alloc::<usize>(n)?, world.alloc::<usize>(1)?);
     for round in 0..200 {

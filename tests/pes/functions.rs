@@ -2,16 +2,9 @@
 
 use ferroshmem::{Error, World};
 
-use crate::Program;
 use crate::data::{Particle, elements, same};
 
-pub(crate) const PROGRAMS: &[Program] = &[
-    Program::new("functions/values", values),
-    Program::new("functions/slices_and_arrays", slices_and_arrays),
-    Program::new("functions/places", places),
-    Program::new("functions/too_short", too_short),
-    Program::new("functions/gather", gather),
-];
+programs!("functions": values, slices_and_arrays, places, too_short, gather);
 
 /// Composes x -> ax + b: associative, and not commutative.
 fn after(f: [u64; 2], g: [u64; 2]) -> [u64; 2] {
@@ -23,8 +16,7 @@ fn of(pe: usize, i: usize) -> [u64; 2] {
     [2 * pe as u64 + 3, (pe * i) as u64 + 1]
 }
 
-fn values() -> Result<(), Error> {
-    let world = World::init()?;
+fn values(world: &World) -> Result<(), Error> {
     let (me, n) = (world.my_pe().number(), world.n_pes());
     let up_to = |end: usize| (0..end).map(|pe| of(pe, 1)).reduce(after);
     assert_eq!(Some(world.reduce_value_by(of(me, 1), after)), up_to(n));
@@ -44,8 +36,7 @@ fn values() -> Result<(), Error> {
     Ok(())
 }
 
-fn slices_and_arrays() -> Result<(), Error> {
-    let world = World::init()?;
+fn slices_and_arrays(world: &World) -> Result<(), Error> {
     let (me, n) = (world.my_pe().number(), world.n_pes());
     for len in [0, 1, n - 1, n, n + 1, 300, 7 * n + 3, 5000] {
         let expected = Vec::from_iter((0..len).map(|i| (0..n).map(|pe| of(pe, i)).reduce(after)));
@@ -69,8 +60,7 @@ fn slices_and_arrays() -> Result<(), Error> {
     Ok(())
 }
 
-fn places() -> Result<(), Error> {
-    let world = World::init()?;
+fn places(world: &World) -> Result<(), Error> {
     let (me, n) = (world.my_pe().number(), world.n_pes());
     let (least, member) = world.min_loc((me as i32 - 1).abs());
     assert_eq!((least, member.number()), (i32::from(n == 1), usize::from(n > 1)));
@@ -84,8 +74,7 @@ fn places() -> Result<(), Error> {
     Ok(())
 }
 
-fn too_short() -> Result<(), Error> {
-    let world = World::init()?;
+fn too_short(world: &World) -> Result<(), Error> {
     let source = world.alloc::<u8>(world.n_pes() + 1)?;
     let mut dest = world.alloc::<u8>(world.n_pes())?;
     assert!(world.reduce_by(&mut dest, &source, u8::max).is_err());
@@ -93,8 +82,7 @@ fn too_short() -> Result<(), Error> {
     Ok(())
 }
 
-fn gather() -> Result<(), Error> {
-    let world = World::init()?;
+fn gather(world: &World) -> Result<(), Error> {
     let (me, n) = (world.my_pe().number(), world.n_pes());
     for len in [0, 1, 3, 1000, 9999] {
         let of_all = world.gather_slice(&elements::<u16>(me, len, len));

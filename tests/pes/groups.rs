@@ -13,26 +13,14 @@ use ferroshmem::{
     Shared, SignalUpdate, Signals, SpaceConfig, Sum, TeamError, Window, World,
 };
 
-use crate::{PE, Program};
+use self::kernels::{independent, kernels};
+use crate::PE;
 
-pub(crate) const PROGRAMS: &[Program] = &[
-    Program::new("groups/memory", memory),
-    Program::new("groups/atomics", atomics),
-    Program::new("groups/signals", signals),
-    Program::new("groups/collectives", collectives),
-    Program::new("groups/what_is_imported", what_is_imported),
-    Program::new("groups/what_is_exported", what_is_exported),
-    Program::new("groups/commands", commands),
-    Program::new("groups/of_teams", of_teams),
-    Program::new("groups/generations", generations),
-    Program::new("groups/not_started", not_started),
-    Program::new("groups/left_to_the_world", left_to_the_world),
-    Program::new("groups/in_a_space", in_a_space),
-    Program::new("groups/of_an_earlier_world", of_an_earlier_world),
-    Program::new("groups/returns_early", returns_early),
-    Program::new("groups/kernels", kernels::kernels),
-    Program::new("groups/independent", kernels::independent),
-];
+programs!(
+    "groups": memory, atomics, signals, collectives, what_is_imported, what_is_exported, commands, of_teams,
+    generations, not_started, left_to_the_world, in_a_space, of_an_earlier_world(), returns_early, kernels,
+    independent,
+);
 
 /// Those that a job can run which another launcher has started.
 #[cfg(not(sanitized))]
@@ -67,16 +55,15 @@ fn with_groups(world: &World, program: &str, body: impl Fn(&Group<'_>) -> Result
 }
 
 /// Both groups put to and get from each other's windows, and read each other's tables.
-fn memory() -> Result<(), Error> {
+fn memory(world: &World) -> Result<(), Error> {
     const LEN: usize = 1000;
-    let world = World::init()?;
     let me = world.my_pe().number();
     let window = world.export("window", world.alloc::<u32>(LEN)?.open())?;
     let mut table = world.alloc::<u64>(3)?;
     table.fill(me as u64 + 1);
     let table = world.export("table", table.share())?;
     let raw = world.export("raw", world.alloc::<u8>(5)?.into_raw())?;
-    with_groups(&world, "groups/memory", |group| {
+    with_groups(world, "groups/memory", |group| {
         group.barrier()?;
         let theirs = group.import::<Window<'_, u32>>("window", LEN)?;
         assert_eq!((theirs.len(), theirs.is_empty()), (LEN, false));
@@ -127,12 +114,11 @@ fn memory() -> Result<(), Error> {
 }
 
 /// Both groups update each other's elements, from several threads.
-fn atomics() -> Result<(), Error> {
+fn atomics(world: &World) -> Result<(), Error> {
     const TIMES: u64 = 50;
-    let world = World::init()?;
     let counts = world.export("counts", world.atomics::<u64>(6)?)?;
     let float = world.export("float", world.atomics::<f64>(1)?)?;
-    with_groups(&world, "groups/atomics", |group| {
+    with_groups(world, "groups/atomics", |group| {
         let own = world.pe(0)?;
         for i in 0..6 {
             counts.set(world.my_pe(), i, 0)?;
@@ -153,7 +139,7 @@ fn atomics() -> Result<(), Error> {
         theirs.fetch_add(first, 3, 2)?;
         // One PE of this group comes first.
         let won = theirs.compare_swap(first, 4, 0, 7)? == 0;
-        assert_eq!(group_sum(&world, won)?, 1);
+        assert_eq!(group_sum(world, won)?, 1);
         theirs.set(first, 5, u64::MAX)?;
         group.import::<Atomics<'_, f64>>("float", 1)?.swap(first, 0, 0.5)?;
         group.barrier()?;
@@ -177,13 +163,12 @@ fn group_sum(world: &World, one: bool) -> Result<u32, TeamError> {
 }
 
 /// Both groups put and signal, and sleep until the other group has.
-fn signals() -> Result<(), Error> {
-    let world = World::init()?;
+fn signals(world: &World) -> Result<(), Error> {
     let me = world.my_pe().number();
     let window = world.export("data", world.alloc::<u64>(64)?.open())?;
     let signals = world.export("arrived", world.signals(2)?)?;
     let own = world.export("turn", world.atomics::<u32>(1)?)?;
-    with_groups(&world, "groups/signals", |group| {
+    with_groups(world, "groups/signals", |group| {
         signals.reset(0, 0)?;
         signals.reset(1, 0)?;
         own.mine()[0].store(0, Relaxed);
@@ -212,8 +197,7 @@ fn signals() -> Result<(), Error> {
 }
 
 /// Collectives of values, of all PEs of both groups.
-fn collectives() -> Result<(), Error> {
-    let world = World::init()?;
+fn collectives(world: &World) -> Result<(), Error> {
     let is_child = env::args().nth(3).is_some();
     let mut array = world.alloc::<u64>(100)?;
     let with = |group: &Group<'_>| -> Result<(), Error> {
@@ -281,12 +265,11 @@ fn collectives() -> Result<(), Error> {
 struct Pair(u32, u32);
 
 /// Names, lengths, types, and what PEs may do: all are compared.
-fn what_is_imported() -> Result<(), Error> {
-    let world = World::init()?;
+fn what_is_imported(world: &World) -> Result<(), Error> {
     let _window = world.export("window", world.alloc::<u64>(8)?.open())?;
     let _pairs = world.export("pairs", world.alloc::<Pair>(2)?.open())?;
     let _atomics = world.export("atomics", world.atomics::<u64>(8)?)?;
-    with_groups(&world, "groups/what_is_imported", |group| {
+    with_groups(world, "groups/what_is_imported", |group| {
         group.team().barrier();
         let missing = group.import::<Window<'_, u64>>("windows", 8).unwrap_err();
         assert!(missing.to_string().contains("no array \"windows\""), "{missing}");
@@ -319,8 +302,7 @@ fn what_is_imported() -> Result<(), Error> {
 }
 
 /// An export ends once no group is left, on any PE.
-fn what_is_exported() -> Result<(), Error> {
-    let world = World::init()?;
+fn what_is_exported(world: &World) -> Result<(), Error> {
     let long = "x".repeat(41);
     for (name, error) in [("", ExportError::Name), (&long, ExportError::Name)] {
         let made = world.export(name, world.atomics::<u64>(1)?);
@@ -375,8 +357,7 @@ fn what_is_exported() -> Result<(), Error> {
 }
 
 /// Arguments, variables, directory, heap, several programs.
-fn commands() -> Result<(), Error> {
-    let world = World::init()?;
+fn commands(world: &World) -> Result<(), Error> {
     let arguments: Vec<String> = env::args().skip(3).collect();
     if let Some(parents) = world.parents() {
         let me = world.my_pe().number();
@@ -404,8 +385,7 @@ fn commands() -> Result<(), Error> {
 }
 
 /// Teams have groups of their own beside that of the world.
-fn of_teams() -> Result<(), Error> {
-    let world = World::init()?;
+fn of_teams(world: &World) -> Result<(), Error> {
     let count = world.export("count", world.atomics::<u32>(1)?)?;
     if let Some(parents) = world.parents() {
         let count = parents.import::<Atomics<'_, u32>>("count", 1)?;
@@ -434,8 +414,7 @@ fn of_teams() -> Result<(), Error> {
 }
 
 /// PEs that were started start PEs.
-fn generations() -> Result<(), Error> {
-    let world = World::init()?;
+fn generations(world: &World) -> Result<(), Error> {
     let left: u64 = env::args().nth(3).map_or(3, |n| n.parse().expect("a number"));
     let total = world.export("total", world.atomics::<u64>(1)?)?;
     let parents = world.parents();
@@ -455,8 +434,7 @@ fn generations() -> Result<(), Error> {
 }
 
 /// What cannot be started is an error on all members, and the job goes on.
-fn not_started() -> Result<(), Error> {
-    let world = World::init()?;
+fn not_started(world: &World) -> Result<(), Error> {
     let is_root = world.my_pe().number() == 0;
     let refused = |command: Command, why: &str| {
         let error = world.spawn(&command).map(drop).unwrap_err().to_string();
@@ -476,8 +454,7 @@ fn not_started() -> Result<(), Error> {
 }
 
 /// A group that is forgotten ends with the world.
-fn left_to_the_world() -> Result<(), Error> {
-    let world = World::init()?;
+fn left_to_the_world(world: &World) -> Result<(), Error> {
     let window = world.export("window", world.alloc::<u64>(1)?.open())?;
     if let Some(parents) = world.parents() {
         let theirs = parents.import::<Window<'_, u64>>("window", 1)?;
@@ -495,8 +472,7 @@ fn left_to_the_world() -> Result<(), Error> {
 }
 
 /// PEs of both groups return while the others disconnect.
-fn returns_early() -> Result<(), Error> {
-    let world = World::init()?;
+fn returns_early(world: &World) -> Result<(), Error> {
     let me = world.my_pe().number();
     match world.parents() {
         Some(parents) if me == 1 => std::mem::forget(parents),
@@ -513,9 +489,8 @@ fn returns_early() -> Result<(), Error> {
 }
 
 /// Memory of a space that the other group may still use is not given to other arrays.
-fn in_a_space() -> Result<(), Error> {
+fn in_a_space(world: &World) -> Result<(), Error> {
     const LEN: usize = 1000;
-    let world = World::init()?;
     if let Some(parents) = world.parents() {
         let theirs = parents.import::<Window<'_, u64>>("window", LEN)?;
         for _ in 0..2 {

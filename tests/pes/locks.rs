@@ -5,20 +5,12 @@ use std::thread;
 
 use ferroshmem::{Counter, Error, SignalUpdate, Sum, World};
 
-use crate::Program;
 use crate::data::Particle;
 
-pub(crate) const PROGRAMS: &[Program] = &[
-    Program::new("locks/contended", contended),
-    Program::new("locks/threads", threads),
-    Program::new("locks/try_lock", try_lock),
-    Program::new("locks/several", several),
-    Program::new("locks/counted", counted).env(&[("SHMEM_COUNTERS", "1")]),
-];
+programs!("locks": contended, threads, try_lock, several, counted with &[("SHMEM_COUNTERS", "1")]);
 
-fn contended() -> Result<(), Error> {
+fn contended(world: &World) -> Result<(), Error> {
     const TIMES: u64 = 100;
-    let world = World::init()?;
     let me = world.my_pe().number();
     // The lock protects PE 0's value.
     let total = world.locked([me as u64; 5])?;
@@ -35,9 +27,8 @@ fn contended() -> Result<(), Error> {
     Ok(())
 }
 
-fn threads() -> Result<(), Error> {
+fn threads(world: &World) -> Result<(), Error> {
     const TIMES: usize = 50;
-    let world = World::init()?;
     let total = world.locked(0usize)?;
     thread::scope(|scope| {
         for _ in 0..3 {
@@ -56,8 +47,7 @@ fn threads() -> Result<(), Error> {
     Ok(())
 }
 
-fn try_lock() -> Result<(), Error> {
-    let world = World::init()?;
+fn try_lock(world: &World) -> Result<(), Error> {
     let place = world.locked(0u8)?;
     let guard = place.try_lock();
     let holders = world.reduce_value(u32::from(guard.is_some()), Sum);
@@ -86,8 +76,7 @@ fn try_lock() -> Result<(), Error> {
     Ok(())
 }
 
-fn several() -> Result<(), Error> {
-    let world = World::init()?;
+fn several(world: &World) -> Result<(), Error> {
     let particle = Particle { position: [1.0, 2.0, 3.0], charge: -1.0, kind: 7, serial: 0 };
     let (first, second) = (world.locked(particle)?, world.locked(0i32)?);
     for _ in 0..30 {
@@ -107,8 +96,7 @@ fn several() -> Result<(), Error> {
 }
 
 /// Locks, messages, fences, quiets and signals are counted as those of C are.
-fn counted() -> Result<(), Error> {
-    let world = World::init()?;
+fn counted(world: &World) -> Result<(), Error> {
     let (me, locked) = (world.my_pe(), world.locked(0)?);
     Counter::reset_all();
     *locked.lock() += 1;

@@ -4,6 +4,24 @@
 //! They verify what they do and panic where something differs. `failures` are those that do
 //! something wrong, with how their jobs must end.
 
+/// The programs of a module: functions that get the world, and with `()` those that make it.
+macro_rules! programs {
+    ($module:literal: $($name:ident $(($($own:tt)*))? $(with $env:expr)?),* $(,)?) => {
+        pub(crate) const PROGRAMS: &[crate::Program] = &[$(
+            crate::Program::new(concat!($module, "/", stringify!($name)), run!($name $(($($own)*))?))$(.env($env))?
+        ),*];
+    };
+}
+
+macro_rules! run {
+    ($name:ident) => {
+        || $name(&ferroshmem::World::init()?)
+    };
+    ($name:ident ()) => {
+        $name
+    };
+}
+
 mod arrays;
 mod atomics;
 mod contexts;

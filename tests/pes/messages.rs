@@ -2,15 +2,9 @@
 
 use ferroshmem::{Error, Member, Receiving, Team, Truncated, World};
 
-use crate::Program;
 use crate::data::{Particle, elements, same};
 
-pub(crate) const PROGRAMS: &[Program] = &[
-    Program::new("messages/every_length", every_length),
-    Program::new("messages/matching", matching),
-    Program::new("messages/teams", teams),
-    Program::new("messages/dropped", dropped),
-];
+programs!("messages": every_length, matching, teams, dropped);
 
 /// The member that comes `distance` after this PE.
 fn after(team: &Team<'_>, distance: usize) -> Result<Member, Error> {
@@ -22,9 +16,8 @@ fn is_on_one_node(world: &World) -> bool {
     world.pes().all(|pe| world.is_here(pe))
 }
 
-fn every_length() -> Result<(), Error> {
-    let world = World::init()?;
-    if !is_on_one_node(&world) {
+fn every_length(world: &World) -> Result<(), Error> {
+    if !is_on_one_node(world) {
         return Ok(());
     }
     let n = world.n_members();
@@ -32,7 +25,7 @@ fn every_length() -> Result<(), Error> {
         // To make and compare many elements takes long without optimisation.
         let distances = if len > 10_000 { n.min(3) } else { n };
         for distance in 0..distances {
-            let (to, from) = (after(&world, distance)?, after(&world, n - distance)?);
+            let (to, from) = (after(world, distance)?, after(world, n - distance)?);
             let mine: Vec<Particle> = elements(world.my_member().number(), len, len);
             let mut sending = world.begin_send(to, len as u32, mine.clone())?;
             let receiving: Receiving<'_, Particle> =
@@ -48,7 +41,7 @@ fn every_length() -> Result<(), Error> {
         }
     }
     // Blocking, round the ring.
-    let next = after(&world, 1)?;
+    let next = after(world, 1)?;
     let mut token = [0_u64];
     if world.my_member().number() == 0 {
         world.send(next, 0, &[1_u64])?;
@@ -61,9 +54,8 @@ fn every_length() -> Result<(), Error> {
     Ok(())
 }
 
-fn matching() -> Result<(), Error> {
-    let world = World::init()?;
-    if !is_on_one_node(&world) {
+fn matching(world: &World) -> Result<(), Error> {
+    if !is_on_one_node(world) {
         return Ok(());
     }
     let me = world.my_member();
@@ -97,9 +89,8 @@ fn matching() -> Result<(), Error> {
     Ok(())
 }
 
-fn teams() -> Result<(), Error> {
-    let world = World::init()?;
-    if !is_on_one_node(&world) {
+fn teams(world: &World) -> Result<(), Error> {
+    if !is_on_one_node(world) {
         return Ok(());
     }
     let n = world.n_members();
@@ -126,12 +117,11 @@ fn teams() -> Result<(), Error> {
 }
 
 /// Sends are completed, and receives cancelled or completed.
-fn dropped() -> Result<(), Error> {
-    let world = World::init()?;
-    if !is_on_one_node(&world) {
+fn dropped(world: &World) -> Result<(), Error> {
+    if !is_on_one_node(world) {
         return Ok(());
     }
-    let next = after(&world, 1)?;
+    let next = after(world, 1)?;
     let unmatched = world.begin_receive(None, Some(9), vec![0_u8; 10])?;
     drop(unmatched);
     let matched = world.begin_receive(None, Some(1), vec![0_u64; 50_000])?;

@@ -2,21 +2,14 @@
 
 use ferroshmem::{CollectiveRequest, Error, Max, Sum, TeamError, World};
 
-use crate::Program;
 use crate::data::scramble;
 
-pub(crate) const PROGRAMS: &[Program] = &[
-    Program::new("nonblocking/each", each),
-    Program::new("nonblocking/several", several),
-    Program::new("nonblocking/panic", panic),
-    Program::new("nonblocking/too_short", too_short),
-];
+programs!("nonblocking": each, several, panic, too_short);
 
 /// From values that library memory holds to what workers execute.
 const LENGTHS: [usize; 4] = [0, 1, 500, 20_000];
 
-fn each() -> Result<(), Error> {
-    let world = World::init()?;
+fn each(world: &World) -> Result<(), Error> {
     let (n, me) = (world.n_pes(), world.my_pe().number());
     for len in LENGTHS {
         let element = |pe, place| scramble(pe, len, place) >> 16;
@@ -52,8 +45,7 @@ fn each() -> Result<(), Error> {
 }
 
 /// Several at once on two teams, beside a collective that waits, ended in another order on each PE.
-fn several() -> Result<(), Error> {
-    let world = World::init()?;
+fn several(world: &World) -> Result<(), Error> {
     let (n, me) = (world.n_pes(), world.my_pe().number());
     let reversed = world.split(Some(0), -(me as i64))?.expect("every PE has a color");
     let mut numbers = Vec::new();
@@ -88,8 +80,7 @@ fn several() -> Result<(), Error> {
 }
 
 /// The closure's end waits for a collective, also after a panic.
-fn panic() -> Result<(), Error> {
-    let world = World::init()?;
+fn panic(world: &World) -> Result<(), Error> {
     let mut numbers = world.alloc::<u64>(20_000)?;
     for panics in [false, true] {
         numbers.fill(1);
@@ -109,8 +100,7 @@ fn panic() -> Result<(), Error> {
     Ok(())
 }
 
-fn too_short() -> Result<(), Error> {
-    let world = World::init()?;
+fn too_short(world: &World) -> Result<(), Error> {
     let (source, mut dest) = (world.alloc::<u64>(3)?, world.alloc::<u64>(2)?);
     world.nonblocking(|collectives| {
         let refused = collectives.reduce(&mut dest, &source, Sum).map(drop);

@@ -8,14 +8,7 @@ use std::time::Duration;
 
 use ferroshmem::{Atomics, Error, Group, GroupState, Team, World};
 
-use crate::Program;
-
-pub(crate) const PROGRAMS: &[Program] = &[
-    Program::new("ports/names", names),
-    Program::new("ports/meet", meet),
-    Program::new("ports/join", join),
-    Program::new("ports/refused", refused),
-];
+programs!("ports": names, meet, join, refused);
 
 /// A name that no other job has, the same on all PEs.
 fn name_of_job(world: &World, what: &str) -> Result<String, Error> {
@@ -24,9 +17,8 @@ fn name_of_job(world: &World, what: &str) -> Result<String, Error> {
 }
 
 /// Every PE publishes ports of its own, and finds those of the others.
-fn names() -> Result<(), Error> {
-    let world = World::init()?;
-    let name = |pe: usize| Ok::<_, Error>(format!("{} {pe}", name_of_job(&world, "names")?));
+fn names(world: &World) -> Result<(), Error> {
+    let name = |pe: usize| Ok::<_, Error>(format!("{} {pe}", name_of_job(world, "names")?));
     let all: Vec<String> = (0..world.n_pes()).map(name).collect::<Result<_, _>>()?;
     let mine = &all[world.my_pe().number()];
     let (port, other) = (world.open_port()?, world.open_port()?);
@@ -78,13 +70,12 @@ fn exchange(group: &Group<'_>, team: &Team<'_>, world: &World, is_first: bool) -
     Ok(())
 }
 
-fn meet() -> Result<(), Error> {
+fn meet(world: &World) -> Result<(), Error> {
     const ROUNDS: u64 = 3;
 
-    let world = World::init()?;
     let sums = world.export("sums", world.atomics::<u64>(2)?)?;
-    let name = name_of_job(&world, "meet")?;
-    let Some((team, is_first)) = half(&world)? else {
+    let name = name_of_job(world, "meet")?;
+    let Some((team, is_first)) = half(world)? else {
         return Ok(());
     };
     let is_root = team.my_member().number() == 0;
@@ -104,7 +95,7 @@ fn meet() -> Result<(), Error> {
             (false, _) => team.connect(&text)?,
         };
         assert_eq!(group.state(), GroupState::Connected);
-        exchange(&group, &team, &world, is_first)?;
+        exchange(&group, &team, world, is_first)?;
         group.disconnect();
     }
     let others = (world.n_pes() - team.n_members()) as u64;
@@ -114,12 +105,11 @@ fn meet() -> Result<(), Error> {
     Ok(())
 }
 
-fn join() -> Result<(), Error> {
-    let world = World::init()?;
+fn join(world: &World) -> Result<(), Error> {
     let _sums = world.export("sums", world.atomics::<u64>(2)?)?;
-    let name = name_of_job(&world, "join")?;
+    let name = name_of_job(world, "join")?;
     let address = SocketAddr::from_abstract_name(name).expect("a name for a socket");
-    let Some((team, is_first)) = half(&world)? else {
+    let Some((team, is_first)) = half(world)? else {
         return Ok(());
     };
     let is_root = team.my_member().number() == 0;
@@ -134,15 +124,14 @@ fn join() -> Result<(), Error> {
         let group = team.join(socket.as_ref().map(UnixStream::as_fd))?;
         // Who accepts is not known beforehand.
         let is_first = group.member_of(group.pe(0)?)?.number() != 0;
-        exchange(&group, &team, &world, is_first)?;
+        exchange(&group, &team, world, is_first)?;
     }
     world.barrier();
     Ok(())
 }
 
 /// All members get an error, of which the first one's says why.
-fn refused() -> Result<(), Error> {
-    let world = World::init()?;
+fn refused(world: &World) -> Result<(), Error> {
     let says = |error: String, words: &str| {
         let words = if world.my_pe().number() == 0 { words } else { "has failed on PE 0" };
         assert!(error.contains(words), "{error}");

@@ -4,16 +4,9 @@ use std::fmt::Debug;
 
 use ferroshmem::{And, Error, Max, Min, Operator, Or, Prod, Reducible, Sum, Team, TeamError, World, Xor};
 
-use crate::Program;
 use crate::data::scramble;
 
-pub(crate) const PROGRAMS: &[Program] = &[
-    Program::new("reductions/integers", integers),
-    Program::new("reductions/floats", floats),
-    Program::new("reductions/long", long),
-    Program::new("reductions/parts", parts),
-    Program::new("reductions/too_short", too_short),
-];
+programs!("reductions": integers, floats, long, parts, too_short);
 
 /// Reduced values, from random bits.
 type Make<T> = fn(u64) -> T;
@@ -68,23 +61,22 @@ macro_rules! on_teams {
         let n = $world.n_pes();
         let some = $world.split_strided(0, 2, n.div_ceil(2))?;
         let (all, every_other) = (Vec::from_iter(0..n), Vec::from_iter((0..n).step_by(2)));
-        for $on in [(&*$world, &all[..]), (some.as_ref().unwrap_or(&$world), &every_other[..])] $body
+        for $on in [(&**$world, &all[..]), (some.as_ref().unwrap_or($world), &every_other[..])] $body
     };
 }
 
-fn integers() -> Result<(), Error> {
-    let world = World::init()?;
+fn integers(world: &World) -> Result<(), Error> {
     on_teams!(world, on => {
         macro_rules! types {
             ($($t:ty),*) => {$(for len in [0, 1, 3, 1000] {
                 let make: Make<$t> = |bits| bits as $t;
-                reduce(&world, on, len, Sum, (make, <$t>::wrapping_add))?;
-                reduce(&world, on, len, Prod, (make, <$t>::wrapping_mul))?;
-                reduce(&world, on, len, Min, (make, Ord::min))?;
-                reduce(&world, on, len, Max, (make, Ord::max))?;
-                reduce(&world, on, len, And, (|bits| !(bits & bits >> 7 & bits >> 9) as $t, |a, b| a & b))?;
-                reduce(&world, on, len, Or, (|bits| (bits & bits >> 7 & bits >> 9) as $t, |a, b| a | b))?;
-                reduce(&world, on, len, Xor, (make, |a, b| a ^ b))?;
+                reduce(world, on, len, Sum, (make, <$t>::wrapping_add))?;
+                reduce(world, on, len, Prod, (make, <$t>::wrapping_mul))?;
+                reduce(world, on, len, Min, (make, Ord::min))?;
+                reduce(world, on, len, Max, (make, Ord::max))?;
+                reduce(world, on, len, And, (|bits| !(bits & bits >> 7 & bits >> 9) as $t, |a, b| a & b))?;
+                reduce(world, on, len, Or, (|bits| (bits & bits >> 7 & bits >> 9) as $t, |a, b| a | b))?;
+                reduce(world, on, len, Xor, (make, |a, b| a ^ b))?;
             })*};
         }
         types!(i8, u8, i16, u16, i32, u32, i64, u64, isize, usize);
@@ -92,17 +84,16 @@ fn integers() -> Result<(), Error> {
     Ok(())
 }
 
-fn floats() -> Result<(), Error> {
-    let world = World::init()?;
+fn floats(world: &World) -> Result<(), Error> {
     on_teams!(world, on => {
         macro_rules! types {
             ($($t:ty),*) => {$(for len in [0, 1, 3, 1000] {
                 // Sums and products are exact, in any order.
                 let make: Make<$t> = |bits| (bits % 2001) as $t - 1000.0;
-                reduce(&world, on, len, Sum, (make, |a, b| a + b))?;
-                reduce(&world, on, len, Prod, (|bits| [0.5, 1.0, -2.0][bits as usize % 3], |a, b| a * b))?;
-                reduce(&world, on, len, Min, (make, <$t>::min))?;
-                reduce(&world, on, len, Max, (make, <$t>::max))?;
+                reduce(world, on, len, Sum, (make, |a, b| a + b))?;
+                reduce(world, on, len, Prod, (|bits| [0.5, 1.0, -2.0][bits as usize % 3], |a, b| a * b))?;
+                reduce(world, on, len, Min, (make, <$t>::min))?;
+                reduce(world, on, len, Max, (make, <$t>::max))?;
             })*};
         }
         types!(f32, f64);
@@ -110,18 +101,16 @@ fn floats() -> Result<(), Error> {
     Ok(())
 }
 
-fn long() -> Result<(), Error> {
-    let world = World::init()?;
+fn long(world: &World) -> Result<(), Error> {
     let all = Vec::from_iter(0..world.n_pes());
-    let on = (&*world, &all[..]);
-    reduce(&world, on, 100_000, Sum, (|bits| bits as u8, u8::wrapping_add))?;
-    reduce(&world, on, 100_000, Max, (|bits| bits as i64, Ord::max))?;
-    reduce(&world, on, 100_000, Sum, (|bits| (bits % 1000) as f64, |a, b| a + b))
+    let on = (&**world, &all[..]);
+    reduce(world, on, 100_000, Sum, (|bits| bits as u8, u8::wrapping_add))?;
+    reduce(world, on, 100_000, Max, (|bits| bits as i64, Ord::max))?;
+    reduce(world, on, 100_000, Sum, (|bits| (bits % 1000) as f64, |a, b| a + b))
 }
 
 /// Parts of arrays at odd offsets; the elements around them stay unchanged.
-fn parts() -> Result<(), Error> {
-    let world = World::init()?;
+fn parts(world: &World) -> Result<(), Error> {
     let n = world.n_pes() as u32;
     let (mut source, mut dest) = (world.alloc::<u32>(100)?, world.alloc::<u32>(100)?);
     source.fill(1);
@@ -151,8 +140,7 @@ fn parts() -> Result<(), Error> {
     Ok(())
 }
 
-fn too_short() -> Result<(), Error> {
-    let world = World::init()?;
+fn too_short(world: &World) -> Result<(), Error> {
     let (mut dest, source) = (world.alloc::<i32>(9)?, world.alloc::<i32>(10)?);
     let error = TeamError::TooShort { needed: 10, array: 9 };
     assert_eq!(world.reduce(&mut dest, &source, Sum), Err(error));

@@ -4,14 +4,9 @@ use std::fmt::Debug;
 
 use ferroshmem::{Error, Reducible, Sum, Team, World};
 
-use crate::Program;
 use crate::data::scramble;
 
-pub(crate) const PROGRAMS: &[Program] = &[
-    Program::new("scans/every_type", every_type),
-    Program::new("scans/of_a_team", of_a_team),
-    Program::new("scans/long", long),
-];
+programs!("scans": every_type, of_a_team, long);
 
 fn scan<T: Reducible<Sum> + PartialEq + Debug>(
     world: &World,
@@ -47,22 +42,20 @@ fn scan<T: Reducible<Sum> + PartialEq + Debug>(
     Ok(())
 }
 
-fn every_type() -> Result<(), Error> {
-    let world = World::init()?;
+fn every_type(world: &World) -> Result<(), Error> {
     for len in [0, 1, 7, 1000] {
         macro_rules! integers {
-            ($($t:ty),*) => {$(scan(&world, &world, len, |bits| bits as $t, <$t>::wrapping_add)?;)*};
+            ($($t:ty),*) => {$(scan(world, world, len, |bits| bits as $t, <$t>::wrapping_add)?;)*};
         }
         integers!(i8, u8, i16, u16, i32, u32, i64, u64, isize, usize);
-        scan(&world, &world, len, |bits| (bits % 1000) as f32, |a, b| a + b)?;
-        scan(&world, &world, len, |bits| (bits % 1000) as f64, |a, b| a + b)?;
+        scan(world, world, len, |bits| (bits % 1000) as f32, |a, b| a + b)?;
+        scan(world, world, len, |bits| (bits % 1000) as f64, |a, b| a + b)?;
     }
     Ok(())
 }
 
 /// Both halves at the same time, each with its own numbering.
-fn of_a_team() -> Result<(), Error> {
-    let world = World::init()?;
+fn of_a_team(world: &World) -> Result<(), Error> {
     let (me, n) = (world.my_pe().number(), world.n_pes());
     let low = world.split_strided(0, 1, n.div_ceil(2))?;
     let high = match n {
@@ -72,10 +65,9 @@ fn of_a_team() -> Result<(), Error> {
     let mine = low.or(high).expect("in one of them");
     assert_eq!(mine.member_of(world.my_pe()), Some(mine.my_member()));
     assert_eq!(mine.exclusive_scan_value(1), me % n.div_ceil(2));
-    scan(&world, &mine, 100, |bits| bits as u32, u32::wrapping_add)
+    scan(world, &mine, 100, |bits| bits as u32, u32::wrapping_add)
 }
 
-fn long() -> Result<(), Error> {
-    let world = World::init()?;
-    scan(&world, &world, 100_000, |bits| bits as u16, u16::wrapping_add)
+fn long(world: &World) -> Result<(), Error> {
+    scan(world, world, 100_000, |bits| bits as u16, u16::wrapping_add)
 }

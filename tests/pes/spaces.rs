@@ -2,12 +2,9 @@
 
 use ferroshmem::{AllocError, Error, Memory, SpaceConfig, Sum, World};
 
-use crate::Program;
+programs!("spaces": arrays, kinds);
 
-pub(crate) const PROGRAMS: &[Program] = &[Program::new("spaces/arrays", arrays), Program::new("spaces/kinds", kinds)];
-
-fn arrays() -> Result<(), Error> {
-    let world = World::init()?;
+fn arrays(world: &World) -> Result<(), Error> {
     let me = world.my_pe();
     for _ in 0..3 {
         let space = world.space(SpaceConfig::new(1 << 16))?;
@@ -39,8 +36,7 @@ fn arrays() -> Result<(), Error> {
     Ok(())
 }
 
-fn kinds() -> Result<(), Error> {
-    let world = World::init()?;
+fn kinds(world: &World) -> Result<(), Error> {
     let none = world.space(SpaceConfig::new(100).memory(Memory::Numa(900)));
     let message = none.unwrap_err().to_string();
     let expected = match world.my_pe().number() {

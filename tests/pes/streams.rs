@@ -2,18 +2,12 @@
 
 use ferroshmem::{Error, Pace, World};
 
-use crate::Program;
 use crate::data::{Particle, elements};
 
-pub(crate) const PROGRAMS: &[Program] = &[
-    Program::new("streams/everything_arrives", everything_arrives),
-    Program::new("streams/questions_and_answers", questions_and_answers),
-    Program::new("streams/dropped", dropped),
-];
+programs!("streams": everything_arrives, questions_and_answers, dropped);
 
 /// Items of all PEs to all, one by one and by slices, steady or not, twice.
-fn everything_arrives() -> Result<(), Error> {
-    let world = World::init()?;
+fn everything_arrives(world: &World) -> Result<(), Error> {
     let (me, n) = (world.my_member().number(), world.n_members());
     for pace in [Pace::Bursty, Pace::Steady] {
         let mut stream = world.stream::<[u32; 3]>(pace)?;
@@ -52,8 +46,7 @@ fn everything_arrives() -> Result<(), Error> {
 }
 
 /// Questions by one stream, answers by another: the owner answers each question that it pulls.
-fn questions_and_answers() -> Result<(), Error> {
-    let world = World::init()?;
+fn questions_and_answers(world: &World) -> Result<(), Error> {
     let (me, n) = (world.my_member().number(), world.n_members());
     let value = |pe: usize, i: u64| (pe as u64) << 32 | (i * i);
     let mut questions = world.stream::<u64>(Pace::Bursty)?;
@@ -90,8 +83,7 @@ fn questions_and_answers() -> Result<(), Error> {
 }
 
 /// A stream that is dropped with items in it, and others open; and one of a team.
-fn dropped() -> Result<(), Error> {
-    let world = World::init()?;
+fn dropped(world: &World) -> Result<(), Error> {
     let half = world.split_strided(0, 2, world.n_members().div_ceil(2))?;
     let mut other = world.stream::<u8>(Pace::Steady)?;
     if let Some(half) = &half {

@@ -2,19 +2,9 @@
 
 use ferroshmem::{Error, Member, Sum, Team, TeamError, TeamKind, World};
 
-use crate::Program;
 use crate::data::{elements, same};
 
-pub(crate) const PROGRAMS: &[Program] = &[
-    Program::new("teams/strided", strided),
-    Program::new("teams/rows_and_columns", rows_and_columns),
-    Program::new("teams/nested", nested),
-    Program::new("teams/of_others", of_others),
-    Program::new("teams/refused", refused),
-    Program::new("teams/colors", colors),
-    Program::new("teams/many", many),
-    Program::new("teams/contexts", contexts),
-];
+programs!("teams": strided, rows_and_columns, nested, of_others(), refused, colors, many, contexts);
 
 /// Members have numbers, correspond to PEs, and make collective calls.
 fn verify(world: &World, team: &Team<'_>, pes: &[usize]) -> Result<(), Error> {
@@ -45,8 +35,7 @@ fn verify(world: &World, team: &Team<'_>, pes: &[usize]) -> Result<(), Error> {
     Ok(())
 }
 
-fn strided() -> Result<(), Error> {
-    let world = World::init()?;
+fn strided(world: &World) -> Result<(), Error> {
     let (me, n) = (world.my_pe().number(), world.n_pes());
     for (start, stride) in [(0, 1), (0, 2), (1, 2), (1, 1), (n / 2, 1), (n - 1, 5), (0, 0)] {
         let rest = n.saturating_sub(start);
@@ -61,22 +50,21 @@ fn strided() -> Result<(), Error> {
         let pes = Vec::from_iter((0..size).map(|i| start + i * stride));
         assert_eq!(team.is_some(), pes.contains(&me), "{start} {stride} {size}");
         if let Some(team) = &team {
-            verify(&world, team, &pes)?;
+            verify(world, team, &pes)?;
             assert!(format!("{team:?}").contains(&format!("size: {size}")));
         }
     }
     Ok(())
 }
 
-fn rows_and_columns() -> Result<(), Error> {
-    let world = World::init()?;
+fn rows_and_columns(world: &World) -> Result<(), Error> {
     let (me, n) = (world.my_pe().number(), world.n_pes());
     for width in [1, 2, 3, 4, n, n + 1] {
         let (row, column) = world.split_2d(width)?;
         let in_row = |pe: &usize| pe / width == me / width;
-        verify(&world, &row, &Vec::from_iter((0..n).filter(in_row)))?;
+        verify(world, &row, &Vec::from_iter((0..n).filter(in_row)))?;
         let in_column = |pe: &usize| pe % width == me % width;
-        verify(&world, &column, &Vec::from_iter((0..n).filter(in_column)))?;
+        verify(world, &column, &Vec::from_iter((0..n).filter(in_column)))?;
         // Arrays belong to the world; teams work on them at the same time.
         let mut sums = world.alloc::<u64>(10)?;
         sums.fill(1);
@@ -89,7 +77,7 @@ fn rows_and_columns() -> Result<(), Error> {
     Ok(())
 }
 
-fn nested() -> Result<(), Error> {
+fn nested(world: &World) -> Result<(), Error> {
     fn halves(world: &World, team: &Team<'_>, pes: &[usize]) -> Result<(), Error> {
         verify(world, team, pes)?;
         if pes.len() == 1 {
@@ -105,8 +93,7 @@ fn nested() -> Result<(), Error> {
         }
         verify(world, team, pes)
     }
-    let world = World::init()?;
-    halves(&world, &world, &Vec::from_iter(0..world.n_pes()))
+    halves(world, world, &Vec::from_iter(0..world.n_pes()))
 }
 
 /// Members of another team are refused, also those of a dropped team or of an earlier world.
@@ -146,8 +133,7 @@ fn of_others() -> Result<(), Error> {
     Ok(())
 }
 
-fn refused() -> Result<(), Error> {
-    let world = World::init()?;
+fn refused(world: &World) -> Result<(), Error> {
     let n = world.n_pes();
     let refused = |start, stride, size| {
         let split = world.split_strided(start, stride, size);
@@ -169,29 +155,28 @@ fn refused() -> Result<(), Error> {
     Ok(())
 }
 
-fn colors() -> Result<(), Error> {
-    let world = World::init()?;
+fn colors(world: &World) -> Result<(), Error> {
     let (me, n) = (world.my_pe().number(), world.n_pes());
     // By remainder, in both orders; by halves; by PE; all but the first PE.
     for parts in [1, 2, 3, n] {
         let of_color = Vec::from_iter((me % parts..n).step_by(parts));
         let team = world.split(Some(me % parts), 7)?.expect("a color");
-        verify(&world, &team, &of_color)?;
+        verify(world, &team, &of_color)?;
         let reversed = Vec::from_iter(of_color.into_iter().rev());
         let team = world.split(Some(me % parts), -(me as i64))?.expect("a color");
-        verify(&world, &team, &reversed)?;
+        verify(world, &team, &reversed)?;
     }
     let is_high = me >= n / 2;
     let half = world.split(Some(usize::MAX - usize::from(is_high)), 0)?.expect("a color");
     let pes = if is_high { n / 2..n } else { 0..n / 2 };
-    verify(&world, &half, &Vec::from_iter(pes.clone()))?;
+    verify(world, &half, &Vec::from_iter(pes.clone()))?;
     // A team of a team, while the other half makes its own.
     let quarter = half.split(Some(half.my_member().number() % 2), 0)?.expect("a color");
-    verify(&world, &quarter, &Vec::from_iter((pes.start + (me - pes.start) % 2..pes.end).step_by(2)))?;
+    verify(world, &quarter, &Vec::from_iter((pes.start + (me - pes.start) % 2..pes.end).step_by(2)))?;
     let rest = world.split((me > 0).then_some(0), 0)?;
     assert_eq!(rest.is_some(), me > 0);
     if let Some(rest) = &rest {
-        verify(&world, rest, &Vec::from_iter(1..n))?;
+        verify(world, rest, &Vec::from_iter(1..n))?;
     }
     assert!(world.split(None, 0)?.is_none());
     // Members that do not lie a stride apart, in an order of their own; of those, every second one, and rows.
@@ -200,28 +185,27 @@ fn colors() -> Result<(), Error> {
     let team = world.split(place.map(|_| 4), place.unwrap_or(0) as i64)?;
     assert_eq!(team.is_some(), place.is_some());
     if let (Some(team), Some(place)) = (team, place) {
-        verify(&world, &team, &list)?;
+        verify(world, &team, &list)?;
         if let Some(half) = team.split_strided(0, 2, list.len().div_ceil(2))? {
-            verify(&world, &half, &Vec::from_iter(list.iter().copied().step_by(2)))?;
+            verify(world, &half, &Vec::from_iter(list.iter().copied().step_by(2)))?;
         }
         let (row, column) = team.split_2d(2)?;
-        verify(&world, &row, list.chunks(2).nth(place / 2).expect("a row"))?;
-        verify(&world, &column, &Vec::from_iter(list.iter().copied().skip(place % 2).step_by(2)))?;
+        verify(world, &row, list.chunks(2).nth(place / 2).expect("a row"))?;
+        verify(world, &column, &Vec::from_iter(list.iter().copied().skip(place % 2).step_by(2)))?;
     }
     let node = world.split_by_kind(TeamKind::Node)?;
     let here = Vec::from_iter(world.pes().filter(|pe| world.is_here(*pe)).map(|pe| pe.number()));
-    verify(&world, &node, &here)?;
+    verify(world, &node, &here)?;
     for kind in [TeamKind::Socket, TeamKind::Numa, TeamKind::Cache] {
         let part = node.split_by_kind(kind)?;
         let pes = part.members().map(|member| part.pe_of(member).map(|pe| pe.number()));
-        verify(&world, &part, &pes.collect::<Result<Vec<_>, _>>()?)?;
+        verify(world, &part, &pes.collect::<Result<Vec<_>, _>>()?)?;
     }
     Ok(())
 }
 
 /// As many teams as a job can have, twice.
-fn many() -> Result<(), Error> {
-    let world = World::init()?;
+fn many(world: &World) -> Result<(), Error> {
     let n = world.n_pes();
     let mut most = 0;
     for _ in 0..2 {
@@ -242,8 +226,7 @@ fn many() -> Result<(), Error> {
     Ok(())
 }
 
-fn contexts() -> Result<(), Error> {
-    let world = World::init()?;
+fn contexts(world: &World) -> Result<(), Error> {
     let (me, n) = (world.my_pe(), world.n_pes());
     let window = world.alloc::<u32>(20)?.open();
     let team = world.split_strided(0, 2, n.div_ceil(2))?;

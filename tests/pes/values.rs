@@ -2,18 +2,11 @@
 
 use ferroshmem::{Error, Max, Sum, World};
 
-use crate::Program;
 use crate::data::{Particle, elements, same};
 
-pub(crate) const PROGRAMS: &[Program] = &[
-    Program::new("values/gather", gather),
-    Program::new("values/broadcast", broadcast),
-    Program::new("values/slices", slices),
-    Program::new("values/in_turn", in_turn),
-];
+programs!("values": gather, broadcast, slices, in_turn);
 
-fn gather() -> Result<(), Error> {
-    let world = World::init()?;
+fn gather(world: &World) -> Result<(), Error> {
     let me = world.my_pe().number();
     macro_rules! types {
         ($($t:ty),*) => {$({
@@ -29,8 +22,7 @@ fn gather() -> Result<(), Error> {
     Ok(())
 }
 
-fn broadcast() -> Result<(), Error> {
-    let world = World::init()?;
+fn broadcast(world: &World) -> Result<(), Error> {
     let me = world.my_pe().number();
     for root in world.members() {
         let pe = root.number();
@@ -46,8 +38,7 @@ fn broadcast() -> Result<(), Error> {
     Ok(())
 }
 
-fn slices() -> Result<(), Error> {
-    let world = World::init()?;
+fn slices(world: &World) -> Result<(), Error> {
     let (me, n) = (world.my_pe().number() as u64, world.n_pes() as u64);
     for len in [0, 1, 511, 512, 513, 5000] {
         let mut values = Vec::from_iter((0..len).map(|i| me * i));
@@ -58,8 +49,7 @@ fn slices() -> Result<(), Error> {
 }
 
 /// Calls of the world and of teams in turn, which share one scratch memory.
-fn in_turn() -> Result<(), Error> {
-    let world = World::init()?;
+fn in_turn(world: &World) -> Result<(), Error> {
     let (me, n) = (world.my_pe().number(), world.n_pes());
     let (row, column) = world.split_2d(2)?;
     for round in 0..100 {

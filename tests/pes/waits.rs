@@ -7,23 +7,14 @@ use std::time::{Duration, Instant};
 
 use ferroshmem::{AmoInt, Compare, Counter, Error, Min, SignalUpdate, Sum, World};
 
-use crate::Program;
+programs!(
+    "waits": every_type, sets, conditions, counted with &[("SHMEM_COUNTERS", "1")], changing, bounds, vectors,
+    signals,
+);
 
-pub(crate) const PROGRAMS: &[Program] = &[
-    Program::new("waits/every_type", every_type),
-    Program::new("waits/sets", sets),
-    Program::new("waits/conditions", conditions),
-    Program::new("waits/counted", counted).env(&[("SHMEM_COUNTERS", "1")]),
-    Program::new("waits/changing", changing),
-    Program::new("waits/bounds", bounds),
-    Program::new("waits/vectors", vectors),
-    Program::new("waits/signals", of_signals),
-];
-
-fn every_type() -> Result<(), Error> {
-    let world = World::init()?;
+fn every_type(world: &World) -> Result<(), Error> {
     macro_rules! types {
-        ($($t:ty),*) => {$(of_type::<$t>(&world, [1, 2, 3, 4, 5, 6])?;)*};
+        ($($t:ty),*) => {$(of_type::<$t>(world, [1, 2, 3, 4, 5, 6])?;)*};
     }
     types!(i32, u32, i64, u64, isize, usize);
     Ok(())
@@ -52,8 +43,7 @@ fn of_type<T: AmoInt>(world: &World, [a, b, c, d, e, f]: [T; 6]) -> Result<(), E
 }
 
 /// Every PE sets an element of every other.
-fn sets() -> Result<(), Error> {
-    let world = World::init()?;
+fn sets(world: &World) -> Result<(), Error> {
     let (me, n) = (world.my_pe().number(), world.n_pes());
     let words = world.atomics::<u32>(n + 1)?;
     let all = Vec::from_iter(0..n);
@@ -79,8 +69,7 @@ fn sets() -> Result<(), Error> {
 }
 
 /// Conditions may call collectives, wait themselves, or unwind.
-fn conditions() -> Result<(), Error> {
-    let world = World::init()?;
+fn conditions(world: &World) -> Result<(), Error> {
     let n = world.n_pes();
     let words = world.atomics::<usize>(2)?;
     let next = world.my_pe().next();
@@ -103,9 +92,8 @@ fn conditions() -> Result<(), Error> {
 }
 
 /// A wait is counted, with its time, whatever its condition calls.
-fn counted() -> Result<(), Error> {
+fn counted(world: &World) -> Result<(), Error> {
     const LONG: Duration = Duration::from_millis(20);
-    let world = World::init()?;
     let words = world.atomics::<usize>(1)?;
     let begin = Instant::now();
     Counter::reset_all();
@@ -121,8 +109,7 @@ fn counted() -> Result<(), Error> {
 }
 
 /// Elements that compare so for moments alone: a wait for one of them still names one.
-fn changing() -> Result<(), Error> {
-    let world = World::init()?;
+fn changing(world: &World) -> Result<(), Error> {
     let (me, words) = (world.my_pe(), world.atomics::<u32>(2)?);
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -143,8 +130,7 @@ fn changing() -> Result<(), Error> {
     Ok(())
 }
 
-fn bounds() -> Result<(), Error> {
-    let world = World::init()?;
+fn bounds(world: &World) -> Result<(), Error> {
     let words = world.atomics::<i64>(2)?;
     let compare = Compare::Eq(0);
     for index in [2, usize::MAX] {
@@ -159,8 +145,7 @@ fn bounds() -> Result<(), Error> {
 }
 
 /// Elements with comparisons of their own, which the previous PE fulfils one by one.
-fn vectors() -> Result<(), Error> {
-    let world = World::init()?;
+fn vectors(world: &World) -> Result<(), Error> {
     let words = world.atomics::<i64>(5)?;
     let (me, next) = (world.my_pe(), world.my_pe().next());
     let conditions = [(0, Compare::Eq(7)), (3, Compare::Lt(0)), (4, Compare::Ge(2))];
@@ -188,8 +173,7 @@ fn vectors() -> Result<(), Error> {
     Ok(())
 }
 
-fn of_signals() -> Result<(), Error> {
-    let world = World::init()?;
+fn signals(world: &World) -> Result<(), Error> {
     let n = world.n_pes();
     let signals = world.signals(n)?;
     let all = Vec::from_iter(0..n);

@@ -5,33 +5,23 @@ use std::thread;
 
 use ferroshmem::{Compare, Error, OutOfBounds, Plain, SignalUpdate, World};
 
-use crate::Program;
 use crate::data::{Page, Particle, elements, same};
 
-pub(crate) const PROGRAMS: &[Program] = &[
-    Program::new("windows/every_length", every_length),
-    Program::new("windows/long", long),
-    Program::new("windows/bounds", bounds),
-    Program::new("windows/threads", threads),
-    Program::new("windows/nonblocking", nonblocking),
-    Program::new("windows/put_signal", put_signal),
-    Program::new("windows/signals", signals),
-];
+programs!("windows": every_length, long, bounds, threads, nonblocking, put_signal, signals);
 
-fn every_length() -> Result<(), Error> {
-    let world = World::init()?;
-    of_type::<u8>(&world)?;
-    of_type::<[u8; 3]>(&world)?;
-    of_type::<u16>(&world)?;
-    of_type::<[u16; 3]>(&world)?;
-    of_type::<f32>(&world)?;
-    of_type::<i64>(&world)?;
-    of_type::<[u32; 3]>(&world)?;
-    of_type::<u128>(&world)?;
-    of_type::<[u64; 3]>(&world)?;
-    of_type::<Particle>(&world)?;
-    of_type::<[u8; 1000]>(&world)?;
-    of_type::<Page>(&world)
+fn every_length(world: &World) -> Result<(), Error> {
+    of_type::<u8>(world)?;
+    of_type::<[u8; 3]>(world)?;
+    of_type::<u16>(world)?;
+    of_type::<[u16; 3]>(world)?;
+    of_type::<f32>(world)?;
+    of_type::<i64>(world)?;
+    of_type::<[u32; 3]>(world)?;
+    of_type::<u128>(world)?;
+    of_type::<[u64; 3]>(world)?;
+    of_type::<Particle>(world)?;
+    of_type::<[u8; 1000]>(world)?;
+    of_type::<Page>(world)
 }
 
 /// Puts every length to the next PE, which verifies it and the bytes around it.
@@ -66,9 +56,8 @@ fn of_type<T: Plain>(world: &World) -> Result<(), Error> {
     Ok(())
 }
 
-fn long() -> Result<(), Error> {
+fn long(world: &World) -> Result<(), Error> {
     const LEN: usize = 300_001;
-    let world = World::init()?;
     let (me, next) = (world.my_pe(), world.my_pe().next());
     let window = world.alloc::<u8>(LEN)?.open();
     for start in [0, 1, 77] {
@@ -83,8 +72,7 @@ fn long() -> Result<(), Error> {
     Ok(())
 }
 
-fn bounds() -> Result<(), Error> {
-    let world = World::init()?;
+fn bounds(world: &World) -> Result<(), Error> {
     let pe = world.my_pe().next();
     let window = world.alloc::<u32>(10)?.open();
     let signals = world.signals(2)?;
@@ -113,9 +101,8 @@ fn bounds() -> Result<(), Error> {
 }
 
 /// Threads put to adjacent elements, and read elements while others put to them.
-fn threads() -> Result<(), Error> {
+fn threads(world: &World) -> Result<(), Error> {
     const EACH: usize = 700;
-    let world = World::init()?;
     let window = world.alloc::<u64>(3 * EACH)?.open();
     let next = world.my_pe().next();
     thread::scope(|scope| {
@@ -140,8 +127,7 @@ fn threads() -> Result<(), Error> {
     Ok(())
 }
 
-fn nonblocking() -> Result<(), Error> {
-    let world = World::init()?;
+fn nonblocking(world: &World) -> Result<(), Error> {
     let (me, next) = (world.my_pe(), world.my_pe().next());
     let window = world.alloc::<u32>(100)?.open();
     let (first, second) = (elements(me.number(), 1, 50), elements(me.number(), 2, 50));
@@ -172,8 +158,7 @@ fn nonblocking() -> Result<(), Error> {
 }
 
 /// Rings of growing messages: a PE that sees the signal sees what was put.
-fn put_signal() -> Result<(), Error> {
-    let world = World::init()?;
+fn put_signal(world: &World) -> Result<(), Error> {
     let (me, next, previous) = (world.my_pe(), world.my_pe().next(), world.my_pe().previous());
     let window = world.alloc::<u16>(5000)?.open();
     let signals = world.signals(3)?;
@@ -198,8 +183,7 @@ fn put_signal() -> Result<(), Error> {
     Ok(())
 }
 
-fn signals() -> Result<(), Error> {
-    let world = World::init()?;
+fn signals(world: &World) -> Result<(), Error> {
     let n = world.n_pes() as u64;
     let signals = world.signals(2)?;
     for pe in world.pes() {

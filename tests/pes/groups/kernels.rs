@@ -65,15 +65,14 @@ kernel! {
 }
 
 /// Children that fail: the parents get errors, and go on.
-pub(super) fn independent() -> Result<(), Error> {
-    let world = World::init()?;
+pub(super) fn independent(world: &World) -> Result<(), Error> {
     if let Some(parents) = world.parents() {
         // Or an error, if the other child has failed before all of its messages were there.
         let _ = parents.team().try_reduce_value(1u64, Sum);
         if world.my_pe().number() == 1 {
             std::process::abort();
         }
-        parents.serve(&world);
+        parents.serve(world);
         return Ok(());
     }
     for _ in 0..3 {
@@ -92,11 +91,10 @@ pub(super) fn independent() -> Result<(), Error> {
 }
 
 /// Kernels find their arguments, on PEs of this program.
-pub(super) fn kernels() -> Result<(), Error> {
-    let world = World::init()?;
+pub(super) fn kernels(world: &World) -> Result<(), Error> {
     if let Some(parents) = world.parents() {
-        assert_eq!(parents.serve(&world), 1006);
-        assert_eq!(parents.serve(&world), 0);
+        assert_eq!(parents.serve(world), 1006);
+        assert_eq!(parents.serve(world), 0);
         return Ok(());
     }
     let sum = world.export("sum", world.atomics::<u64>(1)?)?;
