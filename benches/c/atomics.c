@@ -98,7 +98,5 @@ int main(void)
     peer = (shmem_my_pe() + 1) % shmem_n_pes();
     there = shmem_ptr(heap, peer);
     shmem_barrier_all();
-    serve(all, sizeof all / sizeof *all);
-    shmem_finalize();
-    return 0;
+    return serve(all, sizeof all / sizeof *all);
 }

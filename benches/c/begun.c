@@ -99,7 +99,5 @@ int main(void)
     one_of_two();
     source = shmem_calloc(2, LARGEST);
     dest = shmem_calloc(2, LARGEST);
-    serve(all, sizeof all / sizeof *all);
-    shmem_finalize();
-    return 0;
+    return serve(all, sizeof all / sizeof *all);
 }

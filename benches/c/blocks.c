@@ -61,7 +61,5 @@ int main(void)
     memset(heap, 1, LARGEST);
     memset(local, 2, LARGEST);
     shmem_barrier_all();
-    serve(all, sizeof all / sizeof *all);
-    shmem_finalize();
-    return 0;
+    return serve(all, sizeof all / sizeof *all);
 }

@@ -154,7 +154,5 @@ int main(int argc, char **argv)
         NUMBER(1024),
     };
     start();
-    serve(all, sizeof all / sizeof *all);
-    shmem_finalize();
-    return 0;
+    return serve(all, sizeof all / sizeof *all);
 }

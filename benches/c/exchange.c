@@ -114,7 +114,5 @@ int main(void)
     *filled = 0;
     *sig = 0;
     shmem_barrier_all();
-    serve(all, sizeof all / sizeof *all);
-    shmem_finalize();
-    return 0;
+    return serve(all, sizeof all / sizeof *all);
 }

@@ -96,7 +96,5 @@ int main(void)
     counter = shmem_ptr(&heap->counter, 0);
     peers_flag = shmem_ptr(&heap->flag, peer);
     shmem_barrier_all();
-    serve(all, sizeof all / sizeof *all);
-    shmem_finalize();
-    return 0;
+    return serve(all, sizeof all / sizeof *all);
 }

@@ -519,7 +519,5 @@ int main(void)
     memset(cached, 1, cached_bytes);
     memset(heap, 1, LARGEST);
     memset(local, 2, LARGEST);
-    serve(all, sizeof all / sizeof *all);
-    shmem_finalize();
-    return 0;
+    return serve(all, sizeof all / sizeof *all);
 }

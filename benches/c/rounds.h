@@ -83,8 +83,9 @@ static inline int one_of_two(void)
     return shmem_my_pe();
 }
 
-/* Carries out orders for the `n` series of `all`. Called by all PEs. */
-static inline void serve(const struct series *all, long n)
+/* Carries out orders for the `n` series of `all`, and ends the use of the library; what main returns. Called by all
+ * PEs. */
+static inline int serve(const struct series *all, long n)
 {
     static long order[2]; /* which, rounds; symmetric */
     static char buffer[1 << 16];
@@ -101,6 +102,8 @@ static inline void serve(const struct series *all, long n)
             measure(order[1]);
         shmem_barrier_all();
     }
+    shmem_finalize();
+    return 0;
 }
 
 #endif

@@ -54,7 +54,5 @@ int main(void)
     for (int i = 0; i < ELEMENTS; i++)
         heap[i] = table[i] = i;
     shmem_barrier_all();
-    serve(all, sizeof all / sizeof *all);
-    shmem_finalize();
-    return 0;
+    return serve(all, sizeof all / sizeof *all);
 }

@@ -88,7 +88,5 @@ int main(int argc, char **argv)
         {.name = "8-PEs", .bare = bare_8, .ours = ours_8, .count = 2},
         {.name = "32-PEs", .bare = bare_32, .ours = ours_32, .count = 1},
     };
-    serve(all, sizeof all / sizeof *all);
-    shmem_finalize();
-    return 0;
+    return serve(all, sizeof all / sizeof *all);
 }

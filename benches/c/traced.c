@@ -55,7 +55,5 @@ int main(void)
     };
     shmem_init();
     other = (shmem_my_pe() + 1) % shmem_n_pes();
-    serve(all, sizeof all / sizeof *all);
-    shmem_finalize();
-    return 0;
+    return serve(all, sizeof all / sizeof *all);
 }
