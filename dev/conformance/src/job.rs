@@ -75,10 +75,12 @@ impl Job {
         self
     }
 
-    /// The same with a variable set.
+    /// The same with a variable set; with none if the name is empty.
     pub fn env(mut self, name: &str, value: &str) -> Self {
         self.env.retain(|(other, _)| other != name);
-        self.env.push((name.to_owned(), value.to_owned()));
+        if !name.is_empty() {
+            self.env.push((name.to_owned(), value.to_owned()));
+        }
         self
     }
 

@@ -22,6 +22,10 @@ pub const PE_COUNTS: [usize; 6] = [1, 2, 3, 4, 7, 16];
 /// Trials that are named with their times at the end.
 const SLOWEST: usize = 5;
 
+/// What goes wrong in a job, the status that it ends with, and words of its one line, of which there is none if there
+/// are none.
+pub type Fault = (&'static str, i32, &'static [&'static str]);
+
 /// What trials need: the installation and places to write to.
 #[derive(Debug)]
 pub struct Setting {
@@ -86,6 +90,27 @@ impl Suite {
         F: FnOnce(&Setting) -> Result<()> + Send + 'static,
     {
         self.add_maybe_long(name, false, run);
+    }
+
+    /// Adds a trial of a job that must end well.
+    pub fn add_job<F>(&mut self, name: String, job: F)
+    where
+        F: FnOnce(&Setting) -> Result<Job> + Send + 'static,
+    {
+        self.add(name, |s| job(s)?.expect_success(&s.prefix, &s.scratch).map(drop));
+    }
+
+    /// Adds trials of jobs in which something goes wrong: what does, the status that a job ends with, and words of its
+    /// one line. Nothing may be left.
+    pub fn add_faults<F>(&mut self, faults: &'static [Fault], job: F)
+    where
+        F: Fn(&Setting, &str) -> Result<Job> + Copy + Send + 'static,
+    {
+        for (way, status, words) in faults {
+            self.add(format!("fault::{way}"), move |s| {
+                job(s, way)?.expect_failure(&s.prefix, &s.scratch, *status, words)
+            });
+        }
     }
 
     /// Adds a trial that is ignored unless asked for (`--include-ignored`), as it takes long and

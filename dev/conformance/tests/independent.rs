@@ -82,11 +82,7 @@ fn program(s: &Setting) -> Result<PathBuf> {
 
 /// Parents go on when a child ends its job: they say so, start others, and end well.
 fn outlive(s: &Setting, pes: usize, death: &str, wait: &str, (variable, value): (&str, &str)) -> Result<()> {
-    let mut job = Job::new(pes, &program(s)?).args(&[death, wait]);
-    if !variable.is_empty() {
-        job = job.env(variable, value);
-    }
-    let outcome = job.run(&s.prefix, &s.scratch)?;
+    let outcome = Job::new(pes, &program(s)?).args(&[death, wait]).env(variable, value).run(&s.prefix, &s.scratch)?;
     let in_disconnect = ["disconnect", "finalize"].contains(&wait);
     let says = usize::from(!in_disconnect);
     let failed = outcome.stdout.matches("failed").count();

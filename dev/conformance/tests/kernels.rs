@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, ensure};
 use ferroshmem_conformance::compile::on_path;
 use ferroshmem_conformance::job::shell_status;
-use ferroshmem_conformance::suite::Setting;
+use ferroshmem_conformance::suite::{Fault, Setting};
 use ferroshmem_conformance::{Job, Suite};
 
 /// PEs that call, and PEs that are called.
@@ -15,7 +15,7 @@ const SIZES: [(usize, &str); 5] = [(1, "1"), (1, "3"), (2, "2"), (3, "1"), (4, "
 const HAS: &str = "it has fail(), scale(double, int, const float *)";
 
 /// What goes wrong, the status that the job ends with, and words of the one line that says so.
-const FAULTS: [(&str, i32, &[&str]); 23] = [
+const FAULTS: &[Fault] = &[
     ("no-kernel", 1, &["PE 0 of the group has no kernel \"scal\"", HAS]),
     ("count", 1, &["takes 3 argument(s), not 2", HAS]),
     ("size", 1, &["argument 2", "an integer of 8 bytes", "an integer of 4", HAS]),
@@ -61,22 +61,20 @@ const LAUNCHER: &str = "mpiexec.hydra";
 fn main() {
     let mut suite = Suite::new(env!("CARGO_TARGET_TMPDIR"));
     for (callers, called) in SIZES {
-        suite.add(format!("calls::{callers}+{called}"), move |s| {
-            calls(s, Job::new(callers, &program(s, "calls.c", &[])?).args(&[called]))
+        suite.add_job(format!("calls::{callers}+{called}"), move |s| {
+            Ok(Job::new(callers, &program(s, "calls.c", &[])?).args(&[called]))
         });
     }
     for (name, value) in [("SHMEM_CHECK", "1"), ("SHMEM_FAST_PATH", "0")] {
-        suite.add(format!("calls::{}", name.to_lowercase()), move |s| {
-            let job = Job::new(2, &program(s, "calls.c", &[])?).args(&["2"]);
-            calls(s, job.env(name, value))
+        suite.add_job(format!("calls::{}", name.to_lowercase()), move |s| {
+            Ok(Job::new(2, &program(s, "calls.c", &[])?).args(&["2"]).env(name, value))
         });
     }
     for source in ["only.c", "only.cpp"] {
         // The main is the library's, and the callers are of another program.
-        suite.add(source.to_owned(), move |s| {
+        suite.add_job(source.to_owned(), move |s| {
             let only = program(s, source, &["--kernels"])?;
-            let job = Job::new(2, &program(s, "calls.c", &[])?);
-            calls(s, job.args(&["3", &only.to_string_lossy()]))
+            Ok(Job::new(2, &program(s, "calls.c", &[])?).args(&["3", &only.to_string_lossy()]))
         });
     }
     suite.add("only.c::without-callers".into(), |s| {
@@ -85,14 +83,12 @@ fn main() {
         ensure!(shell_status(outcome.status) == 1 && outcome.stderr.contains("by shmemx_spawn"), "{outcome}");
         Ok(())
     });
-    for (way, status, words) in FAULTS {
-        suite.add(format!("fault::{way}"), move |s| fault(s, way, status, words));
-    }
+    suite.add_faults(FAULTS, |s, way| Ok(Job::new(2, &program(s, "faults.cpp", &[])?).args(&[way])));
     if on_path(LAUNCHER) {
         for (callers, called) in [("1", "2"), ("2", "1")] {
-            suite.add(format!("by-hydra::calls::{callers}+{called}"), move |s| {
+            suite.add_job(format!("by-hydra::calls::{callers}+{called}"), move |s| {
                 // Between processes that a launcher has started, as between nodes, more take long.
-                calls(s, launched(s, ("calls.c", &["-DHELD=2000"]), [callers, called])?)
+                launched(s, ("calls.c", &["-DHELD=2000"]), [callers, called])
             });
         }
         for (way, words) in FAULTS_BY_LAUNCHER {
@@ -122,14 +118,4 @@ fn launched(s: &Setting, (name, flags): (&str, &[&str]), [pes, argument]: [&str;
 
 fn program(s: &Setting, name: &str, flags: &[&str]) -> Result<PathBuf> {
     s.compile(&format!("kernels/{name}"), flags)
-}
-
-fn calls(s: &Setting, job: Job) -> Result<()> {
-    job.expect_success(&s.prefix, &s.scratch).map(drop)
-}
-
-/// The job ends with the status and one line, and nothing is left.
-fn fault(s: &Setting, way: &str, status: i32, words: &[&str]) -> Result<()> {
-    let job = Job::new(2, &program(s, "faults.cpp", &[])?).args(&[way]);
-    job.expect_failure(&s.prefix, &s.scratch, status, words)
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::{Result, ensure};
 use ferroshmem_conformance::guide;
 use ferroshmem_conformance::job::Running;
-use ferroshmem_conformance::suite::Setting;
+use ferroshmem_conformance::suite::{Fault, Setting};
 use ferroshmem_conformance::{Job, Suite};
 
 /// Programs, what they are asked for, and numbers of PEs.
@@ -28,7 +28,7 @@ const PROGRAMS: [(&str, &str, &[usize]); 15] = [
 ];
 
 /// What goes wrong, the status that the job ends with, and words of its one line.
-const FAULTS: [(&str, i32, &[&str]); 11] = [
+const FAULTS: &[Fault] = &[
     ("exits", 1, &["PE 1 exited with status 0", "waits in shmemx_msg_recv"]),
     ("exits-any", 1, &["PE 1 exited with status 0", "waits in shmemx_msg_recv"]),
     ("killed", 137, &["PE 1", "SIGKILL"]),
@@ -46,25 +46,19 @@ fn main() {
     let mut suite = Suite::new(env!("CARGO_TARGET_TMPDIR"));
     for (name, way, counts) in PROGRAMS {
         for &pes in counts {
-            suite.add(format!("{name}::{way}::{pes}pe"), move |s| {
-                job(s, pes, name, way)?.expect_success(&s.prefix, &s.scratch).map(drop)
-            });
+            suite.add_job(format!("{name}::{way}::{pes}pe"), move |s| job(s, pes, name, way));
         }
     }
     for variable in [("SHMEM_CHECK", "1"), ("SHMEM_FAST_PATH", "0")] {
         for (name, way) in [("exchange", "all"), ("random", "3")] {
             let (key, value) = variable;
-            suite.add(format!("{name}::{}", key.to_lowercase()), move |s| {
-                let job = job(s, 3, name, way)?.env(key, value);
-                job.expect_success(&s.prefix, &s.scratch).map(drop)
-            });
+            suite
+                .add_job(format!("{name}::{}", key.to_lowercase()), move |s| Ok(job(s, 3, name, way)?.env(key, value)));
         }
     }
     suite.add("two-jobs-at-once".into(), two_jobs);
     suite.add("guide::ring".into(), |s| guide::prints(s, "messages.md", 1, 4));
-    for (way, status, words) in FAULTS {
-        suite.add(format!("fault::{way}"), move |s| fault(s, way, status, words));
-    }
+    suite.add_faults(FAULTS, |s, way| job(s, 3, "faults", way));
     suite.add("fault::waits-in-a-circle".into(), circle);
     suite.run();
 }
@@ -84,11 +78,6 @@ fn two_jobs(s: &Setting) -> Result<()> {
         job?.finish(Duration::from_secs(60))?.ended(0)?;
     }
     Ok(())
-}
-
-/// The job ends with the status and one line, and nothing is left.
-fn fault(s: &Setting, way: &str, status: i32, words: &[&str]) -> Result<()> {
-    job(s, 3, "faults", way)?.expect_failure(&s.prefix, &s.scratch, status, words)
 }
 
 /// The wait report says for which messages PEs wait.

@@ -7,7 +7,7 @@ use ferroshmem_conformance::compile::on_path;
 use ferroshmem_conformance::guide;
 use ferroshmem_conformance::job::shell_status;
 use ferroshmem_conformance::leftovers::Machine;
-use ferroshmem_conformance::suite::Setting;
+use ferroshmem_conformance::suite::{Fault, Setting};
 use ferroshmem_conformance::{Job, Suite};
 
 /// PEs in either group.
@@ -28,7 +28,7 @@ const VARIANTS: [(&str, &[&str], &str, &str); 10] = [
 ];
 
 /// What goes wrong, the status that the job ends with, and words of the one line that says so.
-const FAULTS: [(&str, i32, &[&str]); 22] = [
+const FAULTS: &[Fault] = &[
     ("child-crashes", 139, &["job 1", "SIGSEGV"]),
     ("child-fails", 5, &["job 1: PE 1", "status 5"]),
     ("child-leaves", 1, &["job 1", "PE 1", "without shmem_finalize"]),
@@ -121,17 +121,15 @@ const ALONE: [(&str, &[&str]); 5] = [
 fn main() {
     let mut suite = Suite::new(env!("CARGO_TARGET_TMPDIR"));
     for (parents, children) in SIZES {
-        suite.add(format!("memory::{parents}+{children}"), move |s| memory(s, parents, children, &[], ("", "")));
+        suite.add_job(format!("memory::{parents}+{children}"), move |s| memory(s, parents, children, &[]));
     }
     for (name, flags, variable, value) in VARIANTS {
-        suite.add(format!("memory::{name}"), move |s| memory(s, 2, "3", flags, (variable, value)));
+        suite.add_job(format!("memory::{name}"), move |s| Ok(memory(s, 2, "3", flags)?.env(variable, value)));
     }
     for pes in [1, 2, 5] {
-        suite.add(format!("lend::{pes}pe"), move |s| {
+        suite.add_job(format!("lend::{pes}pe"), move |s| {
             let borrow = program(s, "lend", &["-DBORROW"])?;
-            let job = Job::new(pes, &program(s, "lend", &[])?);
-            let job = job.args(&[&borrow.to_string_lossy()]);
-            job.expect_success(&s.prefix, &s.scratch).map(drop)
+            Ok(Job::new(pes, &program(s, "lend", &[])?).args(&[&borrow.to_string_lossy()]))
         });
     }
     for (number, pes) in [(1, 1), (2, 1), (3, 2), (4, 2)] {
@@ -139,19 +137,16 @@ fn main() {
     }
     for way in ["3", "beside", "rounds", "several"] {
         for pes in [1, 3, 4] {
-            suite.add(format!("grow::{way}::{pes}pe"), move |s| {
-                let job = Job::new(pes, &program(s, "grow", &[])?).args(&[way]);
-                job.expect_success(&s.prefix, &s.scratch).map(drop)
-            });
+            suite.add_job(format!("grow::{way}::{pes}pe"), move |s| grow(s, pes, way));
         }
+        suite.add_job(format!("grow::{way}::without-launcher"), move |s| grow(s, 0, way));
     }
-    suite.add("grow::thousand".into(), |s| {
-        let job = Job::new(1, &program(s, "grow", &[])?).args(&["thousand"]);
-        job.expect_success(&s.prefix, &s.scratch).map(drop)
+    suite.add_job("grow::thousand".into(), |s| grow(s, 1, "thousand"));
+    suite.add_faults(FAULTS, |s, way| {
+        let job = Job::new(2, &program(s, "faults", &[])?).args(&[way]);
+        // Of no matter to PEs that come to shmem_init.
+        Ok(job.options(&["-n", "2", "--spawn-timeout", "5"]))
     });
-    for (way, status, words) in FAULTS {
-        suite.add(format!("fault::{way}"), move |s| fault(s, way, status, words));
-    }
     for way in PLACES {
         suite.add(format!("place::{way}"), move |s| {
             let job = Job::new(1, &program(s, "place", &[])?).args(&[way]);
@@ -191,13 +186,7 @@ fn main() {
         let job = Job::new(2, &program(s, "faults", &[])?).args(&["other-version"]);
         job.run(&s.prefix, &s.scratch)?.ended_saying(Some(1), &["come from different FerroSHMEM builds"])
     });
-    for way in ["3", "beside", "rounds", "several"] {
-        suite.add(format!("grow::{way}::without-launcher"), move |s| {
-            let job = Job::new(0, &program(s, "grow", &[])?).args(&[way]);
-            job.expect_success(&s.prefix, &s.scratch).map(drop)
-        });
-    }
-    suite.add("memory::without-launcher".into(), |s| memory(s, 0, "3", &[], ("", "")));
+    suite.add_job("memory::without-launcher".into(), |s| memory(s, 0, "3", &[]));
     for (way, words) in ALONE {
         suite.add(format!("fault::without-launcher::{way}"), move |s| fault_alone(s, way, words));
     }
@@ -327,23 +316,15 @@ fn program(s: &Setting, name: &str, flags: &[&str]) -> Result<PathBuf> {
     s.compile(&format!("spawn/{name}.c"), flags)
 }
 
-fn memory(s: &Setting, parents: usize, children: &str, flags: &[&str], (variable, value): (&str, &str)) -> Result<()> {
-    let mut job = Job::new(parents, &program(s, "memory", flags)?).args(&[children]);
-    if !variable.is_empty() {
-        job = job.env(variable, value);
-    }
-    job.expect_success(&s.prefix, &s.scratch).map(drop)
+fn memory(s: &Setting, parents: usize, children: &str, flags: &[&str]) -> Result<Job> {
+    Ok(Job::new(parents, &program(s, "memory", flags)?).args(&[children]))
 }
 
-/// The job ends with the status and one line, and nothing is left.
-fn fault(s: &Setting, way: &str, status: i32, words: &[&str]) -> Result<()> {
-    let job = Job::new(2, &program(s, "faults", &[])?).args(&[way]);
-    // Of no matter to PEs that come to shmem_init.
-    let job = job.options(&["-n", "2", "--spawn-timeout", "5"]);
-    job.expect_failure(&s.prefix, &s.scratch, status, words)
+fn grow(s: &Setting, pes: usize, way: &str) -> Result<Job> {
+    Ok(Job::new(pes, &program(s, "grow", &[])?).args(&[way]))
 }
 
-/// The same of a program that no launcher has started. How it ends is known to the test alone: it is killed, or leaves.
+/// A fault of a program that no launcher has started. How it ends is known to the test alone: it is killed, or leaves.
 fn fault_alone(s: &Setting, way: &str, words: &[&str]) -> Result<()> {
     let before = Machine::now();
     let job = Job::new(0, &program(s, "faults", &[])?).args(&[way]);

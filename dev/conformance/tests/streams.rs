@@ -2,7 +2,7 @@
 
 use anyhow::{Result, ensure};
 use ferroshmem_conformance::guide;
-use ferroshmem_conformance::suite::Setting;
+use ferroshmem_conformance::suite::{Fault, Setting};
 use ferroshmem_conformance::{Job, Suite};
 
 /// What programs are asked for, and numbers of PEs.
@@ -29,7 +29,7 @@ const EXAMPLES: [(&str, &[&str]); 6] = [
 ];
 
 /// What goes wrong, the status that the job ends with, and words of its one line.
-const FAULTS: [(&str, i32, &[&str]); 11] = [
+const FAULTS: &[Fault] = &[
     ("size", 1, &["shmemx_stream_create: item_size = 0", "1 to 32768 bytes"]),
     ("long", 1, &["shmemx_stream_create: item_size = 32769"]),
     ("options", 1, &["options = 0x8 are unknown"]),
@@ -47,44 +47,30 @@ fn main() {
     let mut suite = Suite::new(env!("CARGO_TARGET_TMPDIR"));
     for (name, way, counts) in PROGRAMS {
         for &pes in counts {
-            suite.add(format!("{name}::{way}::{pes}pe"), move |s| {
-                let job = job(s, pes, &format!("{name}.c"))?.args(&[way]);
-                job.expect_success(&s.prefix, &s.scratch).map(drop)
-            });
+            suite.add_job(format!("{name}::{way}::{pes}pe"), move |s| job(s, pes, &format!("{name}.c"), &[way]));
         }
     }
     for (name, arguments) in EXAMPLES {
         for pes in [1, 2, 5] {
-            suite.add(format!("example::{name}::{pes}pe"), move |s| {
-                let source = format!("../../../examples/{name}.c");
-                let job = job(s, pes, &source)?.args(arguments);
-                job.expect_success(&s.prefix, &s.scratch).map(drop)
+            suite.add_job(format!("example::{name}::{pes}pe"), move |s| {
+                job(s, pes, &format!("../../../examples/{name}.c"), arguments)
             });
         }
     }
     suite.add("guide::words".into(), |s| guide::prints(s, "streams.md", 1, 4));
-    for (way, status, words) in FAULTS {
-        suite.add(format!("fault::{way}"), move |s| fault(s, way, status, words));
-    }
+    suite.add_faults(FAULTS, |s, way| job(s, 3, "streams/faults.c", &[way]));
     suite.add("fault::waits".into(), waits);
     suite.run();
 }
 
-fn job(s: &Setting, pes: usize, source: &str) -> Result<Job> {
+fn job(s: &Setting, pes: usize, source: &str, arguments: &[&str]) -> Result<Job> {
     let program = s.compile(source, &["-pthread"])?;
-    Ok(Job::new(pes, &program))
-}
-
-/// The job ends with the status and one line, and nothing is left.
-fn fault(s: &Setting, way: &str, status: i32, words: &[&str]) -> Result<()> {
-    let job = job(s, 3, "streams/faults.c")?.args(&[way]);
-    job.expect_failure(&s.prefix, &s.scratch, status, words)
+    Ok(Job::new(pes, &program).args(arguments))
 }
 
 /// The wait report says which PEs wait for a stream.
 fn waits(s: &Setting) -> Result<()> {
-    let job = job(s, 2, "streams/faults.c")?.args(&["waits"]);
-    let job = job.options(&["-n", "2", "--timeout", "2"]);
+    let job = job(s, 2, "streams/faults.c", &["waits"])?.options(&["-n", "2", "--timeout", "2"]);
     let outcome = job.run(&s.prefix, &s.scratch)?;
     ensure!(!outcome.hung && outcome.left == 0, "is left\n{outcome}");
     let words = "PEs 0-1 wait in shmemx_stream_wait for items of a stream";

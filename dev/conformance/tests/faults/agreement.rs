@@ -38,9 +38,8 @@ const ALLOCATIONS: &[(&str, &[&str])] = &[
 pub(crate) fn add(suite: &mut Suite) {
     for &(name, value, holds) in SETTINGS {
         for pes in [4, 64] {
-            suite.add(format!("setting::{name}::first-pe::{pes}"), move |s| {
-                let job = setting(s, (1, pes - 1), (name, value), holds, true)?;
-                job.expect_success(&s.prefix, &s.scratch).map(drop)
+            suite.add_job(format!("setting::{name}::first-pe::{pes}"), move |s| {
+                setting(s, (1, pes - 1), (name, value), holds, true)
             });
             suite.add(format!("setting::{name}::last-pe::{pes}"), move |s| {
                 let job = setting(s, (pes - 1, 1), (name, value), holds, false)?;
@@ -78,10 +77,7 @@ pub(crate) fn add(suite: &mut Suite) {
         }
     }
     for pes in [1, 2, 5, 64] {
-        suite.add(format!("allocation::equal::{pes}"), move |s| {
-            let job = allocation(s, pes, "equal", "late")?;
-            job.expect_success(&s.prefix, &s.scratch).map(drop)
-        });
+        suite.add_job(format!("allocation::equal::{pes}"), move |s| allocation(s, pes, "equal", "late"));
     }
     suite.add("allocation::never".into(), never);
 }
