@@ -112,7 +112,7 @@ unsafe fn copy_for_socket(
     whole: usize,
 ) {
     let (step, position) = match group.sockets() {
-        Some(sockets) => (sockets.mine().len(), sockets.position),
+        Some(sockets) => (sockets.mine().size, sockets.position),
         None => (1, 0),
     };
     for (member, at, bytes) in blocks.skip(position).step_by(step) {

@@ -7,9 +7,9 @@ use std::sync::atomic::Ordering;
 use ferroshmem_core::constants::PREDEFINED_TEAMS;
 use ferroshmem_core::group::Group;
 use ferroshmem_core::node::Node;
-use ferroshmem_core::team::{Health, NewTeam, NodeGroups, SharedTables, Team, Teams};
+use ferroshmem_core::team::{Health, NewTeam, SharedTables, Team, Teams};
 
-use super::split::{clear_slots, insert, quiet_mailboxes};
+use super::split::{clear_slots, insert, placement_of, quiet_mailboxes};
 use super::team_id::{BLOCK, TEAM_WORDS, own_ids, release_id, release_spent};
 
 /// `shmemx_team_shrink`: a team of the members that are left, of those of `parent`, in their order. Returns its
@@ -50,8 +50,8 @@ pub fn shrink(node: &Node, teams: &Teams, name: &'static str, (parent, health): 
                     // A message to a mailbox may come after the agreements: it shows an epoch of a team with fewer
                     // failures.
                     let mailbox_epochs = [(since as u64) << 20; 2];
-                    let groups = NodeGroups::new(&members, &node.job.placement);
-                    let mut new = NewTeam { id, groups, num_contexts: 0, epoch: 0, mailbox_epochs, since };
+                    let placement = placement_of(node, &members);
+                    let mut new = NewTeam { id, placement, num_contexts: 0, epoch: 0, mailbox_epochs, since };
                     let least = SharedTables::least(node.settings.team_table);
                     if parent.members.most_table_bytes() > least {
                         new.write_tables(node, least);

@@ -11,11 +11,16 @@ use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::group::Group;
 use ferroshmem_core::job::mailboxes;
 use ferroshmem_core::node::Node;
-use ferroshmem_core::team::{MAILBOX_PAGES, Members, NewTeam, NodeGroups, SharedTables, Team, Teams, health};
+use ferroshmem_core::team::{MAILBOX_PAGES, Members, NewTeam, SharedTables, Team, TeamPlacement, Teams, health};
 use ferroshmem_core::wait::flag::reached;
 use ferroshmem_layout::{ACTIVE_SETS, MAX_TEAMS, MailboxPage, SHADOW};
 
 use super::team_id::{Claim, FAILED, MOST, claim_id, own_ids, release_id, release_spent};
+
+/// Where members are, of whom this PE is one.
+pub(crate) fn placement_of(node: &Node, members: &Members) -> TeamPlacement {
+    TeamPlacement::new(members, node.me, &node.job.placement, &node.localities)
+}
 
 /// Creates the teams that a call makes, in some of which this PE is: gives their members and numbers of contexts, and
 /// whether one of the call's teams may have a list of members, as all PEs of the parent know. Returns a handle for
@@ -58,7 +63,7 @@ fn create(
         let Some(members) = members else { continue };
         let mut new = NewTeam {
             id: claimed.ids[i],
-            groups: NodeGroups::new(members, &node.job.placement),
+            placement: placement_of(node, members),
             num_contexts: *num_contexts,
             epoch: epochs,
             mailbox_epochs: [epochs; 2],
@@ -97,8 +102,8 @@ pub fn create_for_active_set(node: &Node, teams: &Teams, set: &Group<'_>) -> Opt
     }
     let id = claim_id(node, set, MAX_TEAMS - ACTIVE_SETS..MAX_TEAMS)?;
     let since = teams.world().since();
-    let groups = NodeGroups::new(set.members(), &node.job.placement);
-    let mut new = NewTeam { id, groups, num_contexts: 0, epoch: 0, mailbox_epochs: [0; 2], since };
+    let placement = placement_of(node, set.members());
+    let mut new = NewTeam { id, placement, num_contexts: 0, epoch: 0, mailbox_epochs: [0; 2], since };
     continue_counts(node, &mut new);
     insert(node, teams, new);
     // After the call a member may use the team at once, so all must have read the counts in its
@@ -112,8 +117,8 @@ pub fn create_for_active_set(node: &Node, teams: &Teams, set: &Group<'_>) -> Opt
 /// counts differ by so much that "later" is not transitive.
 fn continue_counts(node: &Node, new: &mut NewTeam) {
     let latest = |a: u64, b: u32| if reached(b, a as u32) { b.into() } else { a };
-    for member in 0..new.groups.members().size {
-        let pe = new.groups.members().pe(member);
+    for member in 0..new.placement.members().size {
+        let pe = new.placement.members().pe(member);
         if let Some(index) = node.job.placement.local_index(pe) {
             let own = &node.job.control.team_slot(new.id, index).own;
             new.epoch = latest(new.epoch, own.epoch.load(Ordering::Relaxed));

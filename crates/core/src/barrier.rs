@@ -1,6 +1,7 @@
 //! Barriers: no member leaves before all members have entered. Three algorithms, written over
 //! counters and flags that a [`Group`](crate::group::Group) provides.
 
+use crate::team::Members;
 use crate::wait::flag;
 use crate::wait::{WaitStrategy, Word};
 
@@ -145,7 +146,7 @@ pub fn dissemination(me: usize, size: usize, post: impl Fn(usize, usize), mut wa
 #[derive(Debug, Clone, Copy)]
 pub struct SocketTree<'a> {
     /// The members of this one's socket; the first is its leader.
-    pub mine: &'a [u32],
+    pub mine: &'a Members,
     /// The number of this one among them.
     pub position: usize,
     /// This one's socket.
@@ -170,7 +171,7 @@ impl SocketTree<'_> {
     /// The child that posts this member's flag `k`.
     pub fn child(&self, leader: impl Fn(usize) -> usize, k: usize) -> usize {
         match k.checked_sub(LEADERS) {
-            None => self.mine[child(self.position, k)] as usize,
+            None => self.mine.pe(child(self.position, k)),
             Some(k) => leader(child(self.own, k)),
         }
     }
@@ -188,12 +189,12 @@ pub fn by_sockets(
     mut wait: impl FnMut(usize),
 ) {
     let children = |of: usize, count: usize| (0..FAN_IN).take_while(move |k| child(of, *k) < count);
-    for k in children(tree.position, tree.mine.len()) {
+    for k in children(tree.position, tree.mine.size) {
         wait(k);
     }
     if tree.position > 0 {
         let above = tree.position - 1;
-        post(tree.mine[parent(tree.position)] as usize, above % FAN_IN);
+        post(tree.mine.pe(parent(tree.position)), above % FAN_IN);
         wait(RELEASE);
     } else if tree.exchanges {
         post(leader(1 - tree.own), EXCHANGE);
@@ -211,8 +212,8 @@ pub fn by_sockets(
             post(leader(child(tree.own, k)), RELEASE);
         }
     }
-    for k in children(tree.position, tree.mine.len()) {
-        post(tree.mine[child(tree.position, k)] as usize, RELEASE);
+    for k in children(tree.position, tree.mine.size) {
+        post(tree.mine.pe(child(tree.position, k)), RELEASE);
     }
 }
 

@@ -8,7 +8,7 @@ use ferroshmem_conformance::{Job, Suite};
 const CHECKED: &[(&str, &str)] = &[("SHMEM_CHECK", "1")];
 const EXACT: &[(&str, &str)] = &[("SHMEM_REPRODUCIBLE", "1")];
 
-/// PEs on three sockets, as if they were bound so.
+/// PEs on three sockets, as if they were bound so; those of a team's members on a socket are shared tables, too.
 const SOCKETS: &[(&str, &str)] = &[
     ("SHMEM_SOCKETS", "0,0,1*2,0,2"),
     ("SHMEM_BARRIER_ALGORITHM", "sockets"),
@@ -16,6 +16,7 @@ const SOCKETS: &[(&str, &str)] = &[
     ("SHMEM_BROADCAST_ALGORITHM", "sockets"),
     ("SHMEM_COLLECT_ALGORITHM", "sockets"),
     ("SHMEM_FCOLLECT_ALGORITHM", "sockets"),
+    ("SHMEM_TEAM_TABLE", "0"),
 ];
 
 /// Runs a program of `c/algorithms`; `choices` of None are the library's own.

@@ -108,45 +108,44 @@ unsafe fn by_slices(r: &Reduction<'_>, sockets: &Sockets) {
     let (me, n, elem) = (r.group.me, r.n, r.op.size());
     let (mine, count) = (sockets.mine(), sockets.count());
     let part = |of: usize, number: usize| share(0..n, of, number, elem);
-    let pe = |member: u32| member as usize;
     r.group.sync();
     {
-        let slice = part(mine.len(), sockets.position);
+        let slice = part(mine.size, sockets.position);
         let r = r.part(slice);
-        let (dest, source) = (|_| r.dest.of(me), |i| r.source.of(pe(mine[i])).cast_const());
+        let (dest, source) = (|_| r.dest.of(me), |i| r.source.of(mine.pe(i)).cast_const());
         // SAFETY: the caller promises arrays of `n` elements on every member; all members have entered,
         // and no other member of this socket reads these elements of its sources, or writes this one's `dest`.
-        unsafe { r.fold((&dest, 1), (&source, mine.len()), r.n, false) };
+        unsafe { r.fold((&dest, 1), (&source, mine.size), r.n, false) };
     }
     r.group.sync();
     // Who in a socket has reduced the elements from `start` on, and up to where.
     let owner = |socket: usize, start: usize| {
         let members = sockets.members(socket);
-        let slices = (0..members.len()).map(|i| (members[i], part(members.len(), i)));
+        let slices = (0..members.size).map(|i| (members.pe(i), part(members.size, i)));
         let mut containing = slices.filter(|(_, slice)| slice.contains(&start));
         containing.next().expect("the slices are all elements")
     };
-    let mut slice = share(part(count, sockets.own), mine.len(), sockets.position, elem);
+    let mut slice = share(part(count, sockets.own), mine.size, sockets.position, elem);
     while !slice.is_empty() {
         let owners = (0..count).map(|socket| owner(socket, slice.start));
         let end = owners.fold(slice.end, |end, (_, owned)| end.min(owned.end));
         let piece = r.part(slice.start..end);
         let source = |socket: usize| {
             let (member, _) = owner(socket, slice.start);
-            piece.dest.of(pe(member)).cast_const()
+            piece.dest.of(member).cast_const()
         };
-        let dest = |i: usize| piece.dest.of(pe(mine[i]));
+        let dest = |i: usize| piece.dest.of(mine.pe(i));
         // SAFETY: the caller promises arrays of `n` elements on every member; all sockets have reduced
         // theirs, and of this socket's arrays no other member uses these elements.
-        unsafe { piece.fold((&dest, mine.len()), (&source, count), piece.n, false) };
+        unsafe { piece.fold((&dest, mine.size), (&source, count), piece.n, false) };
         slice.start = end;
     }
     r.group.sync();
     for socket in (0..count).filter(|socket| *socket != sockets.own) {
         let theirs = sockets.members(socket);
-        let from = theirs[sockets.position % theirs.len()];
-        let piece = r.part(share(part(count, socket), mine.len(), sockets.position, elem));
-        let (source, bytes) = (piece.dest.of(pe(from)), piece.n * elem);
+        let from = theirs.pe(sockets.position % theirs.size);
+        let piece = r.part(share(part(count, socket), mine.size, sockets.position, elem));
+        let (source, bytes) = (piece.dest.of(from), piece.n * elem);
         // SAFETY: the caller promises arrays of `n` elements on every member; that socket has the
         // result of these elements, and no other member writes them on this one.
         unsafe {

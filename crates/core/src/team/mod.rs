@@ -4,6 +4,7 @@ mod fragile;
 pub mod health;
 mod members;
 mod node_groups;
+mod placement;
 mod ring_position;
 mod sockets;
 mod table;
@@ -12,6 +13,7 @@ pub use fragile::{Fragile, OnceFragile};
 pub use health::Health;
 pub use members::Members;
 pub use node_groups::{Hierarchy, MAILBOX_PAGES, NodeGroups};
+pub use placement::TeamPlacement;
 pub use ring_position::Position;
 pub use sockets::{LocalMembers, Sockets};
 pub use table::SharedTables;
@@ -139,12 +141,14 @@ impl Team {
             _ => self.first_epochs,
         };
         let since = self.since();
-        let groups = match &self.hierarchy {
-            None => NodeGroups::of_one(&self.members, &self.local, &node.job.placement),
-            Some(hierarchy) => hierarchy.groups.clone(),
+        let (groups, own_group) = match &self.hierarchy {
+            None => (NodeGroups::of_one(&self.members, &self.local, &node.job.placement), 0),
+            Some(hierarchy) => (hierarchy.groups.clone(), hierarchy.own_group),
         };
-        let new = NewTeam { id, groups, num_contexts: 0, epoch, mailbox_epochs, since };
-        new.build((node.job, node.transport.internode()), &node.localities, &node.selection, self.generation)
+        let (local, index, local_index) = (self.local.clone(), self.index, self.local_index);
+        let placement = TeamPlacement { groups, own_group, local, index, local_index };
+        let new = NewTeam { id, placement, num_contexts: 0, epoch, mailbox_epochs, since };
+        new.build((node.job, node.transport.internode()), &node.selection, self.generation)
     }
 
     /// Whether a group of its connection has ended, or a member has failed in a resilient job.
@@ -252,8 +256,8 @@ pub fn out_of_range(routine: &str, pe: i32, size: usize, of: &str) -> ! {
 pub struct NewTeam {
     /// Its id, which the members have agreed on.
     pub id: usize,
-    /// Its PEs, and on which nodes they are.
-    pub groups: NodeGroups,
+    /// Its PEs, and where they are.
+    pub placement: TeamPlacement,
     /// Contexts that its creator asked room for.
     pub num_contexts: i32,
     /// Epoch count, past every one at which a team with this id left a member's slot.
@@ -268,16 +272,11 @@ impl NewTeam {
     fn build(
         self,
         (job, internode): (&'static Attachment, Option<&'static Internode>),
-        localities: &Localities,
         selection: &Selection,
         generation: u32,
     ) -> Team {
-        let groups = self.groups;
+        let TeamPlacement { groups, own_group, local, index, local_index } = self.placement;
         let members = groups.members().clone();
-        let index = members.index_of(job.pe).expect("callers pass the team that this PE is in");
-        let (own_group, local_index) = groups.of(index);
-        let local = groups.all()[own_group].local.clone();
-        let local = LocalMembers::new(local, local_index, localities);
         let [first_slot, own_slot] = [0, local_index].map(|index| job.control.team_slot(self.id, local.pe(index)));
         let team = Team {
             id: self.id,
@@ -369,14 +368,14 @@ impl Teams {
         for (id, members) in [(WORLD, world), (SHARED, Members::of(here.collect()))] {
             let new = NewTeam {
                 id,
-                groups: NodeGroups::new(&members, &job.placement),
+                placement: TeamPlacement::new(&members, job.pe, &job.placement, localities),
                 num_contexts: i32::MAX,
                 // No other team has used these slots.
                 epoch: if is_first { 0 } else { epoch_of(id).into() },
                 mailbox_epochs: node_groups::mailbox_epochs(internode, job.index, id),
                 since: if health::is_on() { job.control.failures().replaced() } else { 0 },
             };
-            let team = new.build((job, internode), localities, selection, 0);
+            let team = new.build((job, internode), selection, 0);
             this.table.insert_at(id, team);
         }
         this
@@ -416,7 +415,7 @@ impl Teams {
     pub fn insert(&self, node: &Node, new: NewTeam) -> usize {
         let generation = self.generation.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
         let id = new.id;
-        let team = new.build((node.job, node.transport.internode()), &node.localities, &node.selection, generation);
+        let team = new.build((node.job, node.transport.internode()), &node.selection, generation);
         let handle = team.handle();
         self.table.insert_at(id, team);
         handle

@@ -4,7 +4,6 @@ use std::iter;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::Members;
-use super::table::SharedTables;
 use crate::internode::Internode;
 use crate::job::Placement;
 use ferroshmem_layout::TeamMailbox;
@@ -73,39 +72,16 @@ impl NodeGroups {
     }
 
     /// All that may be lists: the team's members, and where these have other numbers on their nodes, those.
-    fn lists(&mut self) -> impl Iterator<Item = &mut Members> {
+    pub(super) fn lists(&mut self) -> impl Iterator<Item = &mut Members> {
         let local = if self.placement.nodes() == 1 { &mut [] } else { &mut self.all[..] };
         iter::once(&mut self.members).chain(local.iter_mut().map(|group| &mut group.local))
     }
 
-    /// Bytes of all tables.
-    pub fn table_bytes(&mut self) -> usize {
-        self.lists().map(|list| size_of_val(list.table())).sum()
-    }
-
-    /// Writes the tables, for `readers` PEs.
-    pub fn write_tables(&mut self, tables: &mut SharedTables, readers: usize) {
-        let mut count = 0;
-        for list in self.lists().filter(|list| list.stride() == 0) {
-            tables.write(list.table());
-            count += readers;
-        }
-        tables.readers().store(count as u32, Ordering::Relaxed);
-    }
-
-    /// Takes what has been written so as its tables.
-    pub fn share_tables(&mut self, tables: &mut SharedTables) {
-        self.lists().for_each(|list| list.share_table(tables));
+    /// On one node, the members of the only node group have the numbers of the team's.
+    pub(super) fn renew_only(&mut self) {
         if self.placement.nodes() == 1 {
             self.all[0].local = self.members.clone();
         }
-    }
-
-    /// The number on its node of the first member on that of PE `pe`, a member, and how many are there.
-    pub(super) fn first_and_size_at(&self, pe: usize) -> (usize, usize) {
-        let node = self.placement.of(pe).node;
-        let group = self.all.iter().find(|group| group.node == node).expect("a member is in a node group");
-        (group.local.pe(0), group.local.size)
     }
 
     /// Number in the team of member `index` of a node group.

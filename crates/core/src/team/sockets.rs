@@ -14,10 +14,8 @@ use crate::job::Localities;
 /// The sockets of a node group's members, of which there are at least two.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sockets {
-    /// The members of each socket, ascending: the first is its leader. In the order of the leaders.
-    members: Vec<Vec<u32>>,
-    /// The socket of each member.
-    of_member: Vec<u32>,
+    /// The numbers of each socket's members, ascending: the first is its leader. In the order of the leaders.
+    members: Vec<Members>,
     /// The number of this PE's socket.
     pub own: usize,
     /// The number of this PE among the members of its socket.
@@ -25,7 +23,7 @@ pub struct Sockets {
 }
 
 /// The members of a node group by their numbers on the node.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct LocalMembers {
     members: Members,
     sockets: Option<Box<Sockets>>,
@@ -46,10 +44,10 @@ fn sockets_of(localities: &Localities, members: &Members) -> Option<Vec<u32>> {
 
 impl Sockets {
     /// Those of the members whose sockets `of_member` names, for member `me`.
-    fn new(mut of_member: Vec<u32>, me: usize) -> Self {
+    fn new(of_member: &[u32], me: usize) -> Self {
         let mut names: Vec<u32> = Vec::new();
         let mut members: Vec<Vec<u32>> = Vec::new();
-        for (member, name) in of_member.iter_mut().enumerate() {
+        for (member, name) in of_member.iter().enumerate() {
             let known = names.iter().position(|known| known == name);
             let socket = known.unwrap_or_else(|| {
                 names.push(*name);
@@ -57,11 +55,12 @@ impl Sockets {
                 names.len() - 1
             });
             members[socket].push(member as u32);
-            *name = socket as u32;
         }
-        let own = of_member[me] as usize;
-        let position = members[own].iter().position(|member| *member as usize == me);
-        Self { members, of_member, own, position: position.expect("a member is on its socket") }
+        let members = members.into_iter().map(Members::of).collect();
+        let mut this = Self { members, own: 0, position: 0 };
+        this.own = this.of(me);
+        this.position = this.mine().index_of(me).unwrap_or(0);
+        this
     }
 
     /// How many there are.
@@ -70,28 +69,30 @@ impl Sockets {
     }
 
     /// The members of a socket.
-    pub fn members(&self, socket: usize) -> &[u32] {
+    pub fn members(&self, socket: usize) -> &Members {
         &self.members[socket]
     }
 
     /// The members of this PE's socket.
-    pub fn mine(&self) -> &[u32] {
+    pub fn mine(&self) -> &Members {
         self.members(self.own)
     }
 
     /// The same, one after the other.
     pub fn members_on_socket(&self) -> impl Iterator<Item = usize> + Clone + '_ {
-        self.mine().iter().map(|member| *member as usize)
+        let mine = self.mine();
+        (0..mine.size).map(|index| mine.pe(index))
     }
 
     /// The leader of a socket.
     pub fn leader(&self, socket: usize) -> usize {
-        self.members[socket][0] as usize
+        self.members[socket].pe(0)
     }
 
     /// The socket of a member.
     pub fn of(&self, member: usize) -> usize {
-        self.of_member[member] as usize
+        let of = self.members.iter().position(|members| members.index_of(member).is_some());
+        of.expect("a member is on a socket")
     }
 }
 
@@ -99,12 +100,22 @@ impl LocalMembers {
     /// `members`, of which this PE is number `me`, at these localities.
     pub fn new(members: Members, me: usize, localities: &Localities) -> Self {
         let sockets = sockets_of(localities, &members);
-        Self { members, sockets: sockets.map(|sockets| Box::new(Sockets::new(sockets, me))) }
+        Self { members, sockets: sockets.map(|sockets| Box::new(Sockets::new(&sockets, me))) }
     }
 
     /// Their sockets, if they are on several.
     pub fn sockets(&self) -> Option<&Sockets> {
         self.sockets.as_deref()
+    }
+
+    /// The numbers of the members on each of several sockets.
+    pub(super) fn on_sockets(&mut self) -> impl Iterator<Item = &mut Members> {
+        self.sockets.iter_mut().flat_map(|sockets| &mut sockets.members)
+    }
+
+    /// Has the same members otherwise.
+    pub(super) fn set_members(&mut self, members: &Members) {
+        self.members = members.clone();
     }
 
     /// How they are spread over sockets.
@@ -114,7 +125,7 @@ impl LocalMembers {
             Some(sockets) => Shape {
                 size: self.members.size,
                 sockets: sockets.count(),
-                widest: sockets.members.iter().map(Vec::len).max().unwrap_or(1),
+                widest: sockets.members.iter().map(|members| members.size).max().unwrap_or(1),
             },
         }
     }
@@ -146,7 +157,7 @@ mod tests {
         let localities = localities(&[(0, 0), (0, 0), (0, 1), (4, 2), (4, 3), (4, 3), (4, 3)]);
         let all = LocalMembers::new(members(0, 1, 7), 4, &localities);
         let sockets = all.sockets().unwrap();
-        assert_eq!((sockets.mine(), sockets.members(0)), (&[3, 4, 5, 6][..], &[0, 1, 2][..]));
+        assert_eq!((sockets.mine(), sockets.members(0)), (&members(3, 1, 4), &members(0, 1, 3)));
         assert_eq!((sockets.own, sockets.position, sockets.leader(1)), (1, 1, 3));
         assert_eq!((sockets.of(2), sockets.of(3)), (0, 1));
         let shape = |size, widest| Shape { size, sockets: 2, widest };
@@ -154,7 +165,7 @@ mod tests {
         // Downwards, every second one: the sockets are numbered by their first members.
         let some = LocalMembers::new(members(6, -2, 4), 3, &localities);
         let sockets = some.sockets().unwrap();
-        assert_eq!((sockets.members(0), sockets.members(1)), (&[0, 1][..], &[2, 3][..]));
+        assert_eq!((sockets.members(0), sockets.members(1)), (&members(0, 1, 2), &members(2, 1, 2)));
         assert_eq!((sockets.own, sockets.position), (1, 1));
         // On one socket, NUMA nodes count.
         let one = LocalMembers::new(members(3, 1, 4), 0, &localities);

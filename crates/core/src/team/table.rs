@@ -124,21 +124,20 @@ impl NewTeam {
     #[cold]
     #[inline(never)]
     pub fn write_tables(&mut self, node: &Node, least: usize) {
-        let table_bytes = self.groups.table_bytes();
-        let (first, local) = self.groups.first_and_size_at(node.job.pe);
-        if table_bytes <= least || first != node.job.index {
+        let table_bytes = self.placement.table_bytes();
+        if table_bytes <= least || self.placement.local_index > 0 {
             return;
         }
         let Ok(areas) = StreamAreas::of(node.job) else { return };
         let bytes = SharedTables::HEAD + table_bytes;
         let Some((offset, _)) = areas.take(bytes) else { return };
-        let start = areas.of_pe(first).wrapping_add(offset);
+        let start = areas.of_pe(node.job.index).wrapping_add(offset);
         // SAFETY: this PE has taken the bytes for it, which are mapped for good, and begin with a page.
         let mut tables = unsafe { SharedTables::at(NonNull::new_unchecked(start)) };
         let readers = tables.readers();
-        self.groups.write_tables(&mut tables, local);
+        self.placement.write_tables(&mut tables);
         areas.lend(offset, bytes, readers);
-        let page = &node.job.control.team_slot(self.id, first).table.page;
+        let page = &node.job.control.team_slot(self.id, node.job.index).table.page;
         page.store((offset / PAGE + 1) as u32, Ordering::Release);
     }
 
@@ -146,21 +145,22 @@ impl NewTeam {
     #[cold]
     #[inline(never)]
     pub fn share_tables(&mut self, node: &Node) {
-        let (first, _) = self.groups.first_and_size_at(node.job.pe);
+        let first = self.placement.local.pe(0);
         let page = node.job.control.team_slot(self.id, first).table.page.load(Ordering::Acquire);
         let (Some(page), Ok(areas)) = (page.checked_sub(1), StreamAreas::of(node.job)) else { return };
         let start = areas.of_pe(first).wrapping_add(page as usize * PAGE);
         // SAFETY: the first member has taken the bytes for it, and uses them again when this PE has dropped its tables.
         let mut tables = unsafe { SharedTables::at(NonNull::new_unchecked(start)) };
-        self.groups.share_tables(&mut tables);
+        self.placement.share_tables(&mut tables);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Members, NodeGroups};
+    use super::super::{Members, TeamPlacement};
     use super::*;
-    use crate::job::Placement;
+    use crate::job::{Localities, Placement};
+    use ferroshmem_platform::socket::Locality;
 
     #[repr(align(64))]
     struct Memory([u8; 4096]);
@@ -168,35 +168,40 @@ mod tests {
     #[test]
     fn tables_are_read_until_the_last_pe_drops_them() {
         let list = Members::world(12).pick([3, 4, 0, 9, 7, 11]);
-        // On two nodes, the first node group is a list of its own, and the other has equal distances.
-        for (nodes, tables) in [(vec![0; 12], 1), (vec![0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 1], 2)] {
+        let sockets = Localities::new((0..12).map(|pe| Locality::new(pe / 8, pe / 8)));
+        // On one node, of the first socket's members 0, 1, 2 and 4 there is a list, too. On two nodes, the first node
+        // group is one, and the other has equal distances.
+        for (nodes, tables) in [(vec![0; 12], 2), (vec![0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 1], 2)] {
             let placement: &Placement = Box::leak(Box::new(Placement::new(&nodes, 0)));
             let memory = NonNull::from(&mut Box::leak(Box::new(Memory([0xff; _]))).0).cast();
             // SAFETY: leaked, aligned, and longer than the tables.
             let shared = || unsafe { SharedTables::at(memory) };
-            let [mut first, mut second, own] = [(); 3].map(|()| NodeGroups::new(&list, placement));
+            let of = |pe| TeamPlacement::new(&list, pe, placement, &sockets);
+            let [own, mut first, mut second] = [0, 3, 7].map(of);
             let readers = shared().readers();
             let users = || readers.load(Ordering::Relaxed);
-            first.write_tables(&mut shared(), 2);
-            assert_eq!(users(), 2 * tables);
+            let here = own.local.size as u32;
+            first.write_tables(&mut shared());
+            assert_eq!(users(), here * tables);
             first.share_tables(&mut shared());
             second.share_tables(&mut shared());
-            for groups in [&first, &second] {
-                assert_eq!((groups.members(), groups.all()), (own.members(), own.all()));
+            for pe in [&first, &second] {
+                assert_eq!((pe.groups.members(), pe.groups.all()), (own.groups.members(), own.groups.all()));
+                assert_eq!((&*pe.local, pe.local.shape()), (&*own.local, own.local.shape()));
                 for member in 0..6 {
-                    let (group, index) = groups.of(member);
-                    assert_eq!(groups.member(group, index), member);
-                    assert_eq!(groups.members().index_of(list.pe(member)), Some(member));
+                    let (group, index) = pe.groups.of(member);
+                    assert_eq!(pe.groups.member(group, index), member);
+                    assert_eq!(pe.members().index_of(list.pe(member)), Some(member));
                 }
-                assert_eq!(groups.members().index_of(5), None);
+                assert_eq!(pe.members().index_of(5), None);
             }
             let kept = first.clone();
             drop(first);
-            assert_eq!(users(), 2 * tables);
+            assert_eq!(users(), here * tables);
             drop(kept);
-            assert_eq!(users(), tables);
+            assert_eq!(users(), (here - 1) * tables);
             drop(second);
-            assert_eq!(users(), 0);
+            assert_eq!(users(), (here - 2) * tables);
         }
     }
 }

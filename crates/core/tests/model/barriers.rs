@@ -1,6 +1,7 @@
 //! Barriers, and tasks that their members share.
 
 use ferroshmem_core::barrier::{self, SocketTree, TaskBarrier};
+use ferroshmem_core::team::Members;
 use ferroshmem_core::wait::flag;
 
 use super::common::{AlwaysSleep, Cells, ModelWord, members, model};
@@ -134,8 +135,9 @@ fn the_barrier_of_sockets_holds_all_members() {
                 let own = sockets.iter().position(|s| s.contains(&(me as u32)));
                 let own = own.expect("each member is on a socket");
                 let position = sockets[own].iter().position(|m| *m as usize == me);
+                let mine = Members::of(sockets[own].to_vec());
                 let tree = SocketTree {
-                    mine: sockets[own],
+                    mine: &mine,
                     position: position.expect("it is there"),
                     own,
                     count: sockets.len(),
