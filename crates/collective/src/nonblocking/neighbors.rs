@@ -501,8 +501,7 @@ impl Neighbors {
         true
     }
 
-    /// Waits until a round has ended. Out of line, for the sake of waits for a team.
-    #[inline(never)]
+    /// Waits until a round has ended.
     pub(super) fn wait(&self, name: &str, node: &Node, round: u64) {
         /// Some times what a line takes from a PE that has its own core.
         const POLLS: u32 = 100;
