@@ -9,9 +9,10 @@ use ferroshmem_core::node::Node;
 use ferroshmem_core::team::Team;
 use ferroshmem_core::wait::progress;
 
+use super::Queues;
 use super::neighbors::Neighbors;
+use super::queue::{Queue, Start, lock};
 use super::strided::Strided;
-use super::{Queue, Queues, Start, lock};
 use crate::graph::{Edges, Graph};
 
 /// A collective that starts many times.
