@@ -25,80 +25,32 @@ const AS_ROOT: &[(&str, &str)] = &[
     ("PRTE_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
 ];
 
+/// One by this name, which the client finds by itself under the full name.
+const fn launcher(
+    (name, program): (&'static str, &'static str),
+    options: &'static [&'static str],
+    full_name: &'static str,
+    returns_abort_status: bool,
+) -> Launcher {
+    Launcher { name, program, options, environment: &[], protocol: "any", full_name, returns_abort_status }
+}
+
 pub(crate) fn all() -> Vec<Launcher> {
+    const HYDRA: &str = "mpiexec.hydra";
+    const PMI2: &[&str] = &["--mpi=pmi2", "--overcommit"];
+
+    let as_root = |launcher| Launcher { environment: AS_ROOT, ..launcher };
+    let by = |protocol, launcher| Launcher { protocol, ..launcher };
+    let open_mpi = ("mpirun_of_open_mpi", "mpirun.openmpi");
     vec![
-        Launcher {
-            name: "mpirun_of_open_mpi",
-            program: "mpirun.openmpi",
-            options: &["--oversubscribe"],
-            environment: AS_ROOT,
-            protocol: "any",
-            full_name: "Open MPI's mpirun, by PMIx",
-            returns_abort_status: true,
-        },
-        Launcher {
-            name: "prterun",
-            program: "prterun",
-            options: &["--map-by", ":OVERSUBSCRIBE"],
-            environment: AS_ROOT,
-            protocol: "any",
-            full_name: "PRRTE's prterun, by PMIx",
-            returns_abort_status: true,
-        },
-        Launcher {
-            name: "hydra_pmi1",
-            program: "mpiexec.hydra",
-            options: &[],
-            environment: &[],
-            protocol: "any",
-            full_name: "Hydra's mpiexec, by PMI-1",
-            returns_abort_status: true,
-        },
-        Launcher {
-            name: "hydra_pmi2",
-            program: "mpiexec.hydra",
-            options: &[],
-            environment: &[],
-            protocol: "pmi2",
-            full_name: "Hydra's mpiexec, by PMI-2",
-            returns_abort_status: false,
-        },
-        Launcher {
-            name: "hydra_pmi_port",
-            program: "mpiexec.hydra",
-            options: &["-pmi-port"],
-            environment: &[],
-            protocol: "any",
-            full_name: "by PMI-1",
-            returns_abort_status: true,
-        },
-        Launcher {
-            name: "srun_pmix",
-            program: "srun",
-            options: &["--mpi=pmix", "--overcommit"],
-            environment: &[],
-            protocol: "any",
-            full_name: "Slurm's srun, by PMIx",
-            returns_abort_status: false,
-        },
-        Launcher {
-            name: "srun_pmi2",
-            program: "srun",
-            options: &["--mpi=pmi2", "--overcommit"],
-            environment: &[],
-            protocol: "any",
-            full_name: "Slurm's srun, by PMI-2",
-            returns_abort_status: false,
-        },
-        Launcher {
-            name: "srun_pmi1",
-            program: "srun",
-            options: &["--mpi=pmi2", "--overcommit"],
-            environment: &[],
-            protocol: "pmi1",
-            full_name: "Slurm's srun, by PMI-1",
-            returns_abort_status: false,
-        },
+        as_root(launcher(open_mpi, &["--oversubscribe"], "Open MPI's mpirun, by PMIx", true)),
+        as_root(launcher(("prterun", "prterun"), &["--map-by", ":OVERSUBSCRIBE"], "PRRTE's prterun, by PMIx", true)),
+        launcher(("hydra_pmi1", HYDRA), &[], "Hydra's mpiexec, by PMI-1", true),
+        by("pmi2", launcher(("hydra_pmi2", HYDRA), &[], "Hydra's mpiexec, by PMI-2", false)),
+        launcher(("hydra_pmi_port", HYDRA), &["-pmi-port"], "by PMI-1", true),
+        launcher(("srun_pmix", "srun"), &["--mpi=pmix", "--overcommit"], "Slurm's srun, by PMIx", false),
+        by("pmi2", launcher(("srun_pmi2", "srun"), PMI2, "Slurm's srun, by PMI-2", false)),
+        by("pmi1", launcher(("srun_pmi1", "srun"), PMI2, "Slurm's srun, by PMI-1", false)),
     ]
 }
 
