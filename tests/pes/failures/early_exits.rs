@@ -5,36 +5,25 @@ use std::{mem, process};
 use ferroshmem::{Error, World};
 
 use super::{Expect, Failure};
-use crate::Program;
 
 pub(super) const FAILURES: &[Failure] = &[
-    Failure {
-        program: Program::new("early_exits/with_an_error", with_an_error),
-        pes: 5,
-        expect: Expect::Error("PE 99 is out of range"),
-    },
-    Failure {
-        program: Program::new("early_exits/with_an_error_and_arrays", with_an_error_and_arrays),
-        pes: 5,
-        expect: Expect::Error("PE 99 is out of range"),
-    },
-    Failure {
-        program: Program::new("early_exits/without_the_others", without_the_others),
-        pes: 5,
-        expect: Expect::Misuse("has dropped its World, as when its main returns early"),
-    },
-    Failure { program: Program::new("early_exits/by_exit", by_exit), pes: 5, expect: Expect::Status(3) },
-    Failure { program: Program::new("early_exits/by_global_exit", by_global_exit), pes: 16, expect: Expect::Status(7) },
-    Failure {
-        program: Program::new("early_exits/world_forgotten", world_forgotten),
-        pes: 5,
-        expect: Expect::Status(1),
-    },
-    Failure {
-        program: Program::new("early_exits/world_leaked_by_all", world_leaked_by_all),
-        pes: 5,
-        expect: Expect::Status(0),
-    },
+    Failure::new("early_exits/with_an_error", with_an_error, 5, Expect::Error("PE 99 is out of range")),
+    Failure::new(
+        "early_exits/with_an_error_and_arrays",
+        with_an_error_and_arrays,
+        5,
+        Expect::Error("PE 99 is out of range"),
+    ),
+    Failure::new(
+        "early_exits/without_the_others",
+        without_the_others,
+        5,
+        Expect::Misuse("has dropped its World, as when its main returns early"),
+    ),
+    Failure::new("early_exits/by_exit", by_exit, 5, Expect::Status(3)),
+    Failure::new("early_exits/by_global_exit", by_global_exit, 16, Expect::Status(7)),
+    Failure::new("early_exits/world_forgotten", world_forgotten, 5, Expect::Status(1)),
+    Failure::new("early_exits/world_leaked_by_all", world_leaked_by_all, 5, Expect::Status(0)),
 ];
 
 fn is_last(world: &World) -> bool {

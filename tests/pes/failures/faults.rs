@@ -6,13 +6,12 @@ use std::slice;
 use ferroshmem::{Error, World};
 
 use super::{Expect, Failure};
-use crate::Program;
 
 pub(super) const FAILURES: &[Failure] = &[
-    Failure { program: Program::new("faults/in_put", in_put), pes: 2, expect: Expect::Fault(Some("faults::in_put")) },
-    Failure { program: Program::new("faults/outside", outside), pes: 2, expect: Expect::Fault(None) },
+    Failure::new("faults/in_put", in_put, 2, Expect::Fault(Some("faults::in_put"))),
+    Failure::new("faults/outside", outside, 2, Expect::Fault(None)),
     // The standard library says that the stack is full, and aborts.
-    Failure { program: Program::new("faults/full_stack", full_stack), pes: 2, expect: Expect::Status(134) },
+    Failure::new("faults/full_stack", full_stack, 2, Expect::Status(134)),
 ];
 
 /// PE 1 gives an operation a source that is not there.

@@ -5,7 +5,6 @@ use std::mem;
 use ferroshmem::{Error, Max, Min, Sum, World};
 
 use super::{Expect, Failure};
-use crate::Program;
 
 macro_rules! misuse {
     ($($name:ident($pes:literal, $part:literal): |$world:ident, $odd:ident| $body:block)*) => {
@@ -18,11 +17,9 @@ macro_rules! misuse {
             Ok(())
         })*
 
-        pub(crate) const FAILURES: &[Failure] = &[$(Failure {
-            program: Program::new(concat!("misuse/", stringify!($name)), $name),
-            pes: $pes,
-            expect: Expect::Misuse($part),
-        }),*];
+        pub(crate) const FAILURES: &[Failure] = &[
+            $(Failure::new(concat!("misuse/", stringify!($name)), $name, $pes, Expect::Misuse($part))),*
+        ];
     };
 }
 

@@ -9,6 +9,7 @@ mod panics;
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
+use ferroshmem::Error;
 use ferroshmem_conformance::Outcome;
 use ferroshmem_conformance::job::shell_status;
 
@@ -22,6 +23,12 @@ pub(crate) struct Failure {
     pub program: Program,
     pub pes: usize,
     pub expect: Expect,
+}
+
+impl Failure {
+    const fn new(name: &'static str, run: fn() -> Result<(), Error>, pes: usize, expect: Expect) -> Self {
+        Self { program: Program::new(name, run), pes, expect }
+    }
 }
 
 /// How a job ends.

@@ -5,7 +5,9 @@ use std::thread;
 use ferroshmem::{Command, Error, KernelContext, Sum, World, kernel};
 
 use super::{Expect, Failure, MESSAGE};
-use crate::{PE, Program};
+use crate::PE;
+
+const THROWN: &str = "kernel fails(u32) has thrown: panic: as the test demands";
 
 macro_rules! panics {
     ($($name:ident: |$world:ident, $odd:ident| $body:block)*) => {
@@ -18,21 +20,9 @@ macro_rules! panics {
         })*
 
         pub(crate) const FAILURES: &[Failure] = &[
-            Failure {
-                program: Program::new("panics/before_init", before_init),
-                pes: 5,
-                expect: Expect::Panic,
-            },
-            Failure {
-                program: Program::new("panics/in_a_kernel", in_a_kernel),
-                pes: 2,
-                expect: Expect::Error("kernel fails(u32) has thrown: panic: as the test demands"),
-            },
-            $(Failure {
-                program: Program::new(concat!("panics/", stringify!($name)), $name),
-                pes: 5,
-                expect: Expect::Panic,
-            }),*
+            Failure::new("panics/before_init", before_init, 5, Expect::Panic),
+            Failure::new("panics/in_a_kernel", in_a_kernel, 2, Expect::Error(THROWN)),
+            $(Failure::new(concat!("panics/", stringify!($name)), $name, 5, Expect::Panic)),*
         ];
     };
 }
