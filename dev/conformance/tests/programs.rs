@@ -39,7 +39,22 @@ struct Variant {
     name: &'static str,
     compiler: Compiler,
     flags: &'static [&'static str],
-    env: &'static [(&'static str, &'static str)],
+    env: Variables,
+}
+
+type Variables = &'static [(&'static str, &'static str)];
+
+const fn clang(name: &'static str, flags: &'static [&'static str]) -> Variant {
+    Variant { name, compiler: Compiler::Clang, flags, env: &[] }
+}
+
+const fn gcc(name: &'static str, flags: &'static [&'static str]) -> Variant {
+    Variant { name, compiler: Compiler::Gcc, flags, env: &[] }
+}
+
+/// One by gcc that runs with these variables.
+const fn gcc_env(name: &'static str, env: Variables) -> Variant {
+    Variant { name, compiler: Compiler::Gcc, flags: &[], env }
 }
 
 impl Variant {
@@ -86,65 +101,31 @@ impl Variant {
 /// it inlines nothing, or the other compiler optimises the same, no optimisation. A type of each size shows what the
 /// other types of the size do.
 const VARIANTS: &[Variant] = &[
-    Variant { name: "clang", compiler: Compiler::Clang, flags: &["-DFEW_TYPES"], env: &[] },
-    Variant { name: "clang-unoptimised", compiler: Compiler::Clang, flags: &["-O0"], env: &[] },
-    Variant {
-        name: "clang-native",
-        compiler: Compiler::Clang,
-        flags: &["-DSHMEM_NATIVE_ONLY", "-O0", "-DFEW_TYPES"],
-        env: &[],
-    },
-    Variant {
-        name: "gcc-native",
-        compiler: Compiler::Gcc,
-        flags: &["-DSHMEM_NATIVE_ONLY", "-O1", "-DFEW_TYPES"],
-        env: &[],
-    },
-    Variant {
-        name: "gcc-no-inline",
-        compiler: Compiler::Gcc,
-        flags: &["-DSHMEM_NO_INLINE", "-O0", "-DFEW_TYPES"],
-        env: &[],
-    },
-    Variant { name: "gcc-unoptimised", compiler: Compiler::Gcc, flags: &["-O0"], env: &[] },
-    Variant { name: "gcc-o3", compiler: Compiler::Gcc, flags: &["-O3", "-march=native", "-DFEW_TYPES"], env: &[] },
-    Variant { name: "gcc-checked", compiler: Compiler::Gcc, flags: &[], env: &[("SHMEM_CHECK", "1")] },
-    Variant { name: "gcc-slow-path", compiler: Compiler::Gcc, flags: &[], env: &[("SHMEM_FAST_PATH", "0")] },
-    Variant {
-        name: "gcc-small-heap",
-        compiler: Compiler::Gcc,
-        flags: &[],
-        env: &[("SHMEM_SYMMETRIC_SIZE", "256m"), ("SHMEM_DEBUG", "1")],
-    },
-    Variant {
-        name: "gcc-non-temporal",
-        compiler: Compiler::Gcc,
-        flags: &[],
-        env: &[("SHMEM_NON_TEMPORAL_THRESHOLD", "1k")],
-    },
-    Variant {
-        name: "gcc-workers",
-        compiler: Compiler::Gcc,
-        flags: &[],
-        env: &[("SHMEM_WORKERS", "1"), ("SHMEM_SHARE_THRESHOLD", "1"), ("SHMEM_OFFLOAD_THRESHOLD", "1")],
-    },
-    Variant {
-        name: "gcc-checked-workers",
-        compiler: Compiler::Gcc,
-        flags: &[],
-        env: &[
+    clang("clang", &["-DFEW_TYPES"]),
+    clang("clang-unoptimised", &["-O0"]),
+    clang("clang-native", &["-DSHMEM_NATIVE_ONLY", "-O0", "-DFEW_TYPES"]),
+    gcc("gcc-native", &["-DSHMEM_NATIVE_ONLY", "-O1", "-DFEW_TYPES"]),
+    gcc("gcc-no-inline", &["-DSHMEM_NO_INLINE", "-O0", "-DFEW_TYPES"]),
+    gcc("gcc-unoptimised", &["-O0"]),
+    gcc("gcc-o3", &["-O3", "-march=native", "-DFEW_TYPES"]),
+    gcc_env("gcc-checked", &[("SHMEM_CHECK", "1")]),
+    gcc_env("gcc-slow-path", &[("SHMEM_FAST_PATH", "0")]),
+    gcc_env("gcc-small-heap", &[("SHMEM_SYMMETRIC_SIZE", "256m"), ("SHMEM_DEBUG", "1")]),
+    gcc_env("gcc-non-temporal", &[("SHMEM_NON_TEMPORAL_THRESHOLD", "1k")]),
+    gcc_env("gcc-workers", &[("SHMEM_WORKERS", "1"), ("SHMEM_SHARE_THRESHOLD", "1"), ("SHMEM_OFFLOAD_THRESHOLD", "1")]),
+    gcc_env(
+        "gcc-checked-workers",
+        &[
             ("SHMEM_CHECK", "1"),
             ("SHMEM_WORKERS", "2"),
             ("SHMEM_SHARE_THRESHOLD", "1"),
             ("SHMEM_OFFLOAD_THRESHOLD", "1"),
         ],
-    },
-    Variant { name: "gcc-shared-tables", compiler: Compiler::Gcc, flags: &[], env: &[("SHMEM_TEAM_TABLE", "0")] },
-    Variant {
-        name: "gcc-sockets",
-        compiler: Compiler::Gcc,
-        flags: &[],
-        env: &[
+    ),
+    gcc_env("gcc-shared-tables", &[("SHMEM_TEAM_TABLE", "0")]),
+    gcc_env(
+        "gcc-sockets",
+        &[
             ("SHMEM_SOCKETS", "0,1,0"),
             ("SHMEM_BARRIER_ALGORITHM", "sockets"),
             ("SHMEM_REDUCE_ALGORITHM", "sockets"),
@@ -152,7 +133,7 @@ const VARIANTS: &[Variant] = &[
             ("SHMEM_COLLECT_ALGORITHM", "sockets"),
             ("SHMEM_FCOLLECT_ALGORITHM", "sockets"),
         ],
-    },
+    ),
 ];
 
 fn main() {
