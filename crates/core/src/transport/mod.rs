@@ -354,8 +354,8 @@ impl Transport {
         }
     }
 
-    /// Shows, as long as the result lives, that this PE waits for PEs of other nodes in `routine`: for hang reports, and
-    /// for the line that says what was waited for when one of them has failed.
+    /// Shows, as long as the result lives, that this PE waits for PEs of other nodes in `routine`: for hang reports,
+    /// and for the line that says what was waited for when one of them has failed.
     #[inline]
     pub fn show_wait(routine: &str) -> Recorder {
         Recorder::start(&WaitReason::at(WaitKind::Remote, routine, 0))
