@@ -55,6 +55,26 @@ static void alltoall_nb(size_t n)
     shmemx_req_wait(&request);
 }
 
+/* By a request that is made once for a length. */
+#define STARTED(name, ...)                               \
+    static void name##_start(size_t n)                   \
+    {                                                    \
+        static shmemx_req_h request;                     \
+        static size_t made_for;                          \
+        if (made_for != n) {                             \
+            if (made_for != 0)                           \
+                shmemx_req_free(&request);               \
+            shmemx_##name##_init(__VA_ARGS__, &request); \
+            made_for = n;                                \
+        }                                                \
+        shmemx_req_start(&request);                      \
+        shmemx_req_wait(&request);                       \
+    }
+STARTED(sum_reduce, WORLD, dest, source, n)
+STARTED(broadcast, WORLD, dest, source, n, 0)
+STARTED(fcollect, WORLD, dest, source, n)
+STARTED(alltoall, WORLD, dest, source, n)
+
 static void neighbor(size_t n)
 {
     static shmemx_graph_t grid;
@@ -148,6 +168,10 @@ static const struct operation operations[] = {
     {"nb/broadcast", broadcast_nb, COPY_OF_ROOT, 0},
     {"nb/fcollect", fcollect_nb, ALL_SOURCES, 0},
     {"nb/alltoall", alltoall_nb, ALL_BLOCKS, 0},
+    {"start/sum", sum_reduce_start, SUM, 0},
+    {"start/broadcast", broadcast_start, COPY_OF_ROOT, 0},
+    {"start/fcollect", fcollect_start, ALL_SOURCES, 0},
+    {"start/alltoall", alltoall_start, ALL_BLOCKS, 0},
     {"neighbor", neighbor, NEIGHBORS, 0},
     {"neighbor/by-hand", neighbor_by_hand, NOTHING, 0},
     {NULL, NULL, NOTHING, 0},
