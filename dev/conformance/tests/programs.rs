@@ -97,14 +97,14 @@ impl Variant {
 }
 
 /// The plain programs are compiled with -O2 by both compilers, and with -O3, but for those that [`Build`] does not
-/// optimise. Where a variant leaves out a branch of the inlined functions, -O1 shows the same in half the time; where
+/// optimise. Where a variant leaves out a branch of the inlined functions, -Og shows the same in less time; where
 /// it inlines nothing, or the other compiler optimises the same, no optimisation. A type of each size shows what the
 /// other types of the size do.
 const VARIANTS: &[Variant] = &[
     clang("clang", &["-DFEW_TYPES"]),
     clang("clang-unoptimised", &["-O0"]),
     clang("clang-native", &["-DSHMEM_NATIVE_ONLY", "-O0", "-DFEW_TYPES"]),
-    gcc("gcc-native", &["-DSHMEM_NATIVE_ONLY", "-O1", "-DFEW_TYPES"]),
+    gcc("gcc-native", &["-DSHMEM_NATIVE_ONLY", "-Og", "-DFEW_TYPES"]),
     gcc("gcc-no-inline", &["-DSHMEM_NO_INLINE", "-O0", "-DFEW_TYPES"]),
     gcc("gcc-unoptimised", &["-O0"]),
     gcc("gcc-o3", &["-O3", "-march=native", "-DFEW_TYPES"]),
