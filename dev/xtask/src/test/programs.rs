@@ -58,12 +58,15 @@ const HINTS: &[Hint] = &[
     emulating("cluster/machines", 1),
     emulating("conformance/numa", 2),
     hint("conformance/programs", 2, 2),
+    // Two thirds of its time are time limits.
+    hint("conformance/resilient", 0, 1),
     hint("collective/unit", 0, 1),
     hint("conformance/linkage", 2, 2),
     hint("ferroshmem/pes", 2, 2),
     hint("fabric/processes", 0, 1),
     hint("conformance/faults", 4, 1),
     hint("conformance/messages", 0, 1),
+    hint("conformance/kills", 0, 1),
     // It has cargo build the library for another processor.
     Hint { resource: Some(DEBUG_FOLDER), ..hint("conformance/emulated", 2, 2) },
     hint("interop/python", 2, 1),
@@ -263,7 +266,7 @@ mod tests {
 
     #[test]
     fn long_programs_start_first() {
-        let other = MESSAGE.replace("linkage", "is");
+        let [other, waiting] = ["is", "resilient"].map(|name| MESSAGE.replace("linkage", name));
         let plan = Plan {
             steps: Vec::new(),
             capacity: 1,
@@ -273,9 +276,9 @@ mod tests {
             verbose: false,
             fast: false,
         };
-        let steps = steps(&format!("{other}\n{MESSAGE}"), &plan, false).unwrap();
+        let steps = steps(&format!("{other}\n{MESSAGE}\n{waiting}"), &plan, false).unwrap();
         let names: Vec<_> = steps.iter().map(|step| step.name.as_str()).collect();
-        assert_eq!(names, ["conformance/linkage", "conformance/is"]);
+        assert_eq!(names, ["conformance/resilient", "conformance/linkage", "conformance/is"]);
         assert!(steps.iter().all(|step| step.needs == [BUILD, INSTALLATION]));
         let of_product = MESSAGE.replace("/w/dev/conformance/", "/w/crates/tools/");
         assert_eq!(super::steps(&of_product, &plan, false).unwrap()[0].needs, [BUILD]);
