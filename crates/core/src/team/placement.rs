@@ -47,30 +47,34 @@ impl TeamPlacement {
         &self.local
     }
 
-    /// All that may be lists.
-    fn lists(&mut self) -> impl Iterator<Item = &mut Members> {
-        self.groups.lists().chain(self.local.on_sockets())
+    /// Visits all that are lists. Out of line: an iterator of so many parts is half a kilobyte wherever it is used.
+    #[inline(never)]
+    fn each_list(&mut self, visit: &mut dyn FnMut(&mut Members)) {
+        let all = self.groups.lists().chain(self.local.on_sockets());
+        all.filter(|list| list.stride() == 0).for_each(visit);
     }
 
     /// Bytes of all tables of lists.
     pub fn table_bytes(&mut self) -> usize {
-        self.lists().map(|list| size_of_val(list.table())).sum()
+        let mut bytes = 0;
+        self.each_list(&mut |list| bytes += size_of_val(list.table()));
+        bytes
     }
 
     /// Writes the tables for the PEs of this node.
     pub fn write_tables(&mut self, tables: &mut SharedTables) {
         let readers = self.local.size as u32;
         let mut count = 0;
-        for list in self.lists().filter(|list| list.stride() == 0) {
+        self.each_list(&mut |list| {
             tables.write(list.table());
             count += readers;
-        }
+        });
         tables.readers().store(count, Ordering::Relaxed);
     }
 
     /// Takes what a PE of this node has written so as its tables.
     pub fn share_tables(&mut self, tables: &mut SharedTables) {
-        self.lists().for_each(|list| list.share_table(tables));
+        self.each_list(&mut |list| list.share_table(tables));
         self.groups.renew_only();
         self.local.set_members(&self.groups.all()[self.own_group].local);
     }
