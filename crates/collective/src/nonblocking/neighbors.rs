@@ -1,12 +1,13 @@
 //! Exchanges between neighbours, which a persistent request starts: a message along each edge of a graph.
 //!
 //! Rounds are numbered from 1. Each edge has two lines at its end, for odd and for even rounds, and one at its start. A
-//! message is its bytes, and then the round's number in the line of the round. Bytes go by one of three protocols.
-//! Where they go to memory of the library's, of which there is as much for each line, the receiver copies them when it
-//! finds the number. So the sender of round n has to know only that the receiver has ended n - 2. If the receiver
-//! sends to it as well, it knows: its own round n - 1 has ended, so the other has started n - 1. Else the receiver
-//! writes the number of a round that it has ended to the line at the start. Long messages go to the array of the
-//! receiver at once: there, the receiver writes the number of a round that it has started.
+//! message is its bytes, and then the round's number in the line of the round. Bytes go by one of four protocols: in
+//! the line, behind a number elsewhere, beside the line, or to the array. Where they go to memory of the library's, of
+//! which there is as much for each line, the receiver copies them when it finds the number. So the sender of round n
+//! has to know only that the receiver has ended n - 2. If the receiver sends to it as well, it knows: its own round
+//! n - 1 has ended, so the other has started n - 1. Else the receiver writes the number of a round that it has ended to
+//! the line at the start. Long messages go to the array of the receiver at once: there, the receiver writes the number
+//! of a round that it has started.
 //!
 //! No start waits. What cannot be sent yet is sent by a test, a wait, or progress within any other wait.
 
@@ -25,6 +26,7 @@ use ferroshmem_fabric::{AtomicOp, Op, Width};
 use ferroshmem_layout::{SignalLine, WaitKind};
 use ferroshmem_platform::ShortLock;
 use ferroshmem_platform::atomic::{Atomic as _, Atomics, Std};
+use ferroshmem_platform::prefetch_for_read;
 
 use super::strided::Strided;
 use crate::graph::{self, Graph, Neighbor, Place};
@@ -33,6 +35,10 @@ use crate::graph::{self, Graph, Neighbor, Place};
 const LINE: usize = 64;
 /// Bytes of a message that a line holds beside a round's number.
 const IN_LINE: usize = LINE - size_of::<u64>();
+/// Lines that processors fetch together.
+const PAIR: usize = 2 * LINE;
+/// Bytes of a message that follow their number in memory: from there on, another line costs as little as a copy.
+const ADJACENT: usize = 4 * PAIR - size_of::<u64>();
 /// Bytes of a message that the receiver copies rather than that the sender waits for the receiver's start.
 const EAGER: usize = 8 << 10;
 
@@ -41,6 +47,8 @@ const EAGER: usize = 8 << 10;
 enum Protocol {
     /// In the line.
     InLine,
+    /// Behind another number, in memory of the library's at the end of the edge.
+    Adjacent,
     /// Through memory of the library's at the end of the edge.
     Eager,
     /// To the array of the receiver.
@@ -53,14 +61,19 @@ impl Protocol {
         match bytes {
             0 => Self::InLine,
             _ if is_local && bytes <= IN_LINE => Self::InLine,
+            _ if is_local && bytes <= ADJACENT => Self::Adjacent,
             _ if bytes <= EAGER => Self::Eager,
             _ => Self::Direct,
         }
     }
 
-    /// Bytes at the end of the edge beside its lines.
+    /// Bytes at the end of the edge beside its lines: for a message of this round, and for one of the next.
     fn room(self, bytes: usize) -> usize {
-        if self == Self::Eager { 2 * bytes.next_multiple_of(LINE) } else { 0 }
+        match self {
+            Self::InLine | Self::Direct => 0,
+            Self::Adjacent => (size_of::<u64>() + bytes).next_multiple_of(PAIR),
+            Self::Eager => bytes.next_multiple_of(PAIR),
+        }
     }
 
     /// Whether the receiver says which round it has started, or which it has ended, if there is an edge back or not.
@@ -165,16 +178,10 @@ impl End {
     /// # Safety
     /// The array is readable, and the receiver has come so far.
     unsafe fn send(&self, node: &Node, round: u64) {
-        let line = self.peer_lines.after(LINE * parity(round));
         let bytes = self.array.whole();
-        let (to, shape) = match self.protocol {
-            Protocol::InLine => (line.after(size_of::<u64>()), Strided::contiguous(std::ptr::null_mut(), bytes)),
-            Protocol::Eager => {
-                let room = self.room.after(parity(round) * bytes.next_multiple_of(LINE));
-                (room, Strided::contiguous(std::ptr::null_mut(), bytes))
-            }
-            Protocol::Direct => self.dest,
-        };
+        let (line, message) = self.places(self.peer_lines, round);
+        let contiguous = Strided::contiguous(std::ptr::null_mut(), bytes);
+        let (to, shape) = message.map_or(self.dest, |to| (to, contiguous));
         if bytes > 0 {
             match to {
                 // SAFETY: the caller's promises; the other PE reads nothing there before it finds the number.
@@ -192,22 +199,40 @@ impl End {
         self.write_number(node, line, round);
     }
 
+    /// Where the number of a round is at the edge's end, whose lines are given, and its message; None: in the array.
+    fn places(&self, lines: Place, round: u64) -> (Place, Option<Place>) {
+        let line = lines.after(LINE * parity(round));
+        let room = self.room.after(self.protocol.room(self.array.whole()) * parity(round));
+        let behind = |number: Place| (number, Some(number.after(size_of::<u64>())));
+        match self.protocol {
+            Protocol::InLine => behind(line),
+            Protocol::Adjacent => behind(room),
+            Protocol::Eager => (line, Some(room)),
+            Protocol::Direct => (line, None),
+        }
+    }
+
+    /// Where the number of a round comes here, and its message.
+    fn own_places(&self, round: u64) -> (*mut u8, Option<*mut u8>) {
+        let addr = |place| match place {
+            Place::Local(at) => at,
+            Place::Remote(_) => unreachable!("the end of an edge is here"),
+        };
+        let (line, message) = self.places(Place::Local(self.lines), round);
+        (addr(line), message.map(addr))
+    }
+
     /// Whether the message of a round is there; then it is in the own array.
     ///
     /// # Safety
     /// The array is writable.
     unsafe fn receive(&self, round: u64) -> bool {
-        let line = self.lines.wrapping_add(LINE * parity(round));
+        let (line, message) = self.own_places(round);
         if !has_come::<Std>(number(line), round) {
             return false;
         }
         let bytes = self.array.whole();
-        let from = match (self.protocol, self.room) {
-            (Protocol::InLine, _) => line.wrapping_add(size_of::<u64>()),
-            (Protocol::Eager, Place::Local(room)) => room.wrapping_add(parity(round) * bytes.next_multiple_of(LINE)),
-            _ => return true,
-        };
-        if bytes > 0 {
+        if let Some(from) = message.filter(|_| bytes > 0) {
             // SAFETY: the message is there, of as many bytes; the caller promises the array.
             unsafe { Strided::contiguous(from, bytes).copy_to(&self.array) };
         }
@@ -276,13 +301,12 @@ impl Neighbors {
         }
         // Two lines for each source, one for each dest, and room.
         let lines = 2 * edges.sources.len();
-        let first_room = LINE * (lines + edges.dests.len());
-        let mut bytes = first_room;
+        let mut bytes = (LINE * (lines + edges.dests.len())).next_multiple_of(PAIR);
         let rooms: Vec<_> = incoming
             .iter()
             .map(|(_, neighbor, array)| {
                 let room = bytes;
-                bytes += Protocol::of(array.whole(), local(neighbor).1.is_some()).room(array.whole());
+                bytes += 2 * Protocol::of(array.whole(), local(neighbor).1.is_some()).room(array.whole());
                 room
             })
             .collect();
@@ -458,6 +482,12 @@ impl Neighbors {
         // SAFETY: the caller promises that the arrays are valid until the request is complete.
         if state.unsent > 0 && unsafe { Self::send(node, state) } {
             Self::notify(&state.dests);
+        }
+        let left =
+            || state.sources.iter().filter(|source| !source.is_done).map(|source| source.own_places(state.round));
+        if left().any(|(line, _)| has_come::<Std>(number(line), state.round)) {
+            // What one neighbour has sent is there, so that of others may be: all lines come at once.
+            left().filter_map(|(_, message)| message).for_each(|at| prefetch_for_read(at));
         }
         for source in state.sources.iter_mut().filter(|source| !source.is_done) {
             // SAFETY: the caller promises that the arrays are valid until the request is complete.
