@@ -204,8 +204,9 @@ fn signals(world: &World) -> Result<(), Error> {
     assert!(refused.is_err());
     // Another thread waits while this one updates the signal.
     thread::scope(|scope| {
-        scope.spawn(|| signals.wait_until(1, Compare::Eq(9)).unwrap());
+        let waiting = scope.spawn(|| signals.wait_until(1, Compare::Eq(9)).unwrap());
         signals.update(world.my_pe().next(), 1, SignalUpdate::Set(9)).unwrap();
+        waiting.join().unwrap();
     });
     Ok(())
 }
