@@ -26,7 +26,6 @@ use ferroshmem_fabric::{AtomicOp, Op, Width};
 use ferroshmem_layout::{SignalLine, WaitKind};
 use ferroshmem_platform::ShortLock;
 use ferroshmem_platform::atomic::{Atomic as _, Atomics, Std};
-use ferroshmem_platform::prefetch_for_read;
 
 use super::strided::Strided;
 use crate::graph::{self, Graph, Neighbor, Place};
@@ -106,8 +105,9 @@ struct End {
     peer_lines: Place,
     /// The own array.
     array: Strided,
-    /// Room for two messages at the edge's end, where they go through it.
+    /// Room for two messages at the edge's end, where they go through it, and bytes from one to the other.
     room: Place,
+    step: usize,
     /// The array at the end, if messages go there: the first byte here stands for `dest.addr`.
     dest: (Place, Strided),
     /// Whether this round's message has gone or come.
@@ -178,10 +178,17 @@ impl End {
     /// # Safety
     /// The array is readable, and the receiver has come so far.
     unsafe fn send(&self, node: &Node, round: u64) {
+        let line = match self.protocol {
+            Protocol::Adjacent => self.room.after(self.step * parity(round)),
+            _ => self.peer_lines.after(LINE * parity(round)),
+        };
         let bytes = self.array.whole();
-        let (line, message) = self.places(self.peer_lines, round);
         let contiguous = Strided::contiguous(std::ptr::null_mut(), bytes);
-        let (to, shape) = message.map_or(self.dest, |to| (to, contiguous));
+        let (to, shape) = match self.protocol {
+            Protocol::InLine | Protocol::Adjacent => (line.after(size_of::<u64>()), contiguous),
+            Protocol::Eager => (self.room.after(self.step * parity(round)), contiguous),
+            Protocol::Direct => self.dest,
+        };
         if bytes > 0 {
             match to {
                 // SAFETY: the caller's promises; the other PE reads nothing there before it finds the number.
@@ -199,40 +206,25 @@ impl End {
         self.write_number(node, line, round);
     }
 
-    /// Where the number of a round is at the edge's end, whose lines are given, and its message; None: in the array.
-    fn places(&self, lines: Place, round: u64) -> (Place, Option<Place>) {
-        let line = lines.after(LINE * parity(round));
-        let room = self.room.after(self.protocol.room(self.array.whole()) * parity(round));
-        let behind = |number: Place| (number, Some(number.after(size_of::<u64>())));
-        match self.protocol {
-            Protocol::InLine => behind(line),
-            Protocol::Adjacent => behind(room),
-            Protocol::Eager => (line, Some(room)),
-            Protocol::Direct => (line, None),
-        }
-    }
-
-    /// Where the number of a round comes here, and its message.
-    fn own_places(&self, round: u64) -> (*mut u8, Option<*mut u8>) {
-        let addr = |place| match place {
-            Place::Local(at) => at,
-            Place::Remote(_) => unreachable!("the end of an edge is here"),
-        };
-        let (line, message) = self.places(Place::Local(self.lines), round);
-        (addr(line), message.map(addr))
-    }
-
     /// Whether the message of a round is there; then it is in the own array.
     ///
     /// # Safety
     /// The array is writable.
     unsafe fn receive(&self, round: u64) -> bool {
-        let (line, message) = self.own_places(round);
+        let line = match (self.protocol, self.room) {
+            (Protocol::Adjacent, Place::Local(room)) => room.wrapping_add(self.step * parity(round)),
+            _ => self.lines.wrapping_add(LINE * parity(round)),
+        };
         if !has_come::<Std>(number(line), round) {
             return false;
         }
         let bytes = self.array.whole();
-        if let Some(from) = message.filter(|_| bytes > 0) {
+        let from = match (self.protocol, self.room) {
+            (Protocol::InLine | Protocol::Adjacent, _) => line.wrapping_add(size_of::<u64>()),
+            (Protocol::Eager, Place::Local(room)) => room.wrapping_add(self.step * parity(round)),
+            _ => return true,
+        };
+        if bytes > 0 {
             // SAFETY: the message is there, of as many bytes; the caller promises the array.
             unsafe { Strided::contiguous(from, bytes).copy_to(&self.array) };
         }
@@ -344,6 +336,7 @@ impl Neighbors {
                 peer_lines: Place::of(node, areas, pe, line),
                 array,
                 room: Place::Local(own.wrapping_add(room)),
+                step: protocol.room(array.whole()),
                 dest: (Place::Local(array.addr), array),
                 is_done: true,
             };
@@ -391,6 +384,7 @@ impl Neighbors {
                 peer_lines: Place::of(node, areas, pe, there + LINE * 2 * neighbor.index),
                 array,
                 room: Place::of(node, areas, pe, room),
+                step: protocol.room(array.whole()),
                 dest: (dest, shape),
                 is_done: true,
             });
@@ -482,12 +476,6 @@ impl Neighbors {
         // SAFETY: the caller promises that the arrays are valid until the request is complete.
         if state.unsent > 0 && unsafe { Self::send(node, state) } {
             Self::notify(&state.dests);
-        }
-        let left =
-            || state.sources.iter().filter(|source| !source.is_done).map(|source| source.own_places(state.round));
-        if left().any(|(line, _)| has_come::<Std>(number(line), state.round)) {
-            // What one neighbour has sent is there, so that of others may be: all lines come at once.
-            left().filter_map(|(_, message)| message).for_each(|at| prefetch_for_read(at));
         }
         for source in state.sources.iter_mut().filter(|source| !source.is_done) {
             // SAFETY: the caller promises that the arrays are valid until the request is complete.
