@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use ferroshmem_core::constants::PREDEFINED_TEAMS;
 use ferroshmem_core::group::Group;
 use ferroshmem_core::node::Node;
-use ferroshmem_core::team::{Health, NewTeam, SharedTables, Team, Teams};
+use ferroshmem_core::team::{Health, NewTeam, Team, Teams};
 
 use super::split::{clear_slots, insert, placement_of, quiet_mailboxes};
 use super::team_id::{BLOCK, TEAM_WORDS, own_ids, release_id, release_spent};
@@ -52,9 +52,8 @@ pub fn shrink(node: &Node, teams: &Teams, name: &'static str, (parent, health): 
                     let mailbox_epochs = [(since as u64) << 20; 2];
                     let placement = placement_of(node, &members);
                     let mut new = NewTeam { id, placement, num_contexts: 0, epoch: 0, mailbox_epochs, since };
-                    let least = SharedTables::least(node.settings.team_table);
-                    if parent.members.most_table_bytes() > least {
-                        new.write_tables(node, least);
+                    if parent.may_share_tables(node) {
+                        new.write_tables(node);
                         group.agree(1);
                         new.share_tables(node);
                     }

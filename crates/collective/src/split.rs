@@ -11,7 +11,7 @@ use ferroshmem_core::failure::fatal::fatal;
 use ferroshmem_core::group::Group;
 use ferroshmem_core::job::mailboxes;
 use ferroshmem_core::node::Node;
-use ferroshmem_core::team::{MAILBOX_PAGES, Members, NewTeam, SharedTables, Team, TeamPlacement, Teams, health};
+use ferroshmem_core::team::{MAILBOX_PAGES, Members, NewTeam, Team, TeamPlacement, Teams, health};
 use ferroshmem_core::wait::flag::reached;
 use ferroshmem_layout::{ACTIVE_SETS, MAX_TEAMS, MailboxPage, SHADOW};
 
@@ -56,8 +56,7 @@ fn create(
     // Teams that were left at any point leave flags at any count: these slots begin anew.
     let is_anew = claimed.epochs & FAILED != 0;
     let epochs = if is_anew { 0 } else { claimed.epochs };
-    let least = SharedTables::least(node.settings.team_table);
-    let shares = may_be_list && parent.members.most_table_bytes() > least;
+    let shares = may_be_list && parent.may_share_tables(node);
     let mut made = [const { None }; MOST];
     for (i, (members, num_contexts)) in wanted.iter().enumerate() {
         let Some(members) = members else { continue };
@@ -73,7 +72,7 @@ fn create(
             clear_slots(node, new.id);
         }
         if shares {
-            new.write_tables(node, least);
+            new.write_tables(node);
         }
         made[i] = Some(new);
     }

@@ -147,7 +147,7 @@ impl Members {
 
     /// Most bytes of the table of some of these members: who are few among as many PEs have a hash, which is no longer
     /// than what all have.
-    pub fn most_table_bytes(&self) -> usize {
+    pub(super) fn most_table_bytes(&self) -> usize {
         let places = match &self.list {
             None => self.stride.unsigned_abs() as usize * (self.size - 1) + 1,
             Some(list) if list.places.bits == 0 => list.table.len() - self.size,

@@ -10,7 +10,7 @@ use std::ops::Deref;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::NewTeam;
+use super::{NewTeam, Team};
 use crate::job::StreamAreas;
 use crate::node::Node;
 
@@ -118,13 +118,22 @@ impl SharedTables {
     }
 }
 
+impl Team {
+    /// Whether a team of some of these members may have tables that are shared: then the PEs synchronise after
+    /// [`NewTeam::write_tables`].
+    pub fn may_share_tables(&self, node: &Node) -> bool {
+        self.members.most_table_bytes() > SharedTables::least(node.settings.team_table)
+    }
+}
+
 impl NewTeam {
-    /// Writes tables for the members on the node if these take more bytes than `least`, and this PE is the first: they
-    /// synchronise after it.
+    /// Writes tables for the members on the node if these take [so many](SharedTables::least) bytes that they are
+    /// shared, and this PE is the first.
     #[cold]
     #[inline(never)]
-    pub fn write_tables(&mut self, node: &Node, least: usize) {
+    pub fn write_tables(&mut self, node: &Node) {
         let table_bytes = self.placement.table_bytes();
+        let least = SharedTables::least(node.settings.team_table);
         if table_bytes <= least || self.placement.local_index > 0 {
             return;
         }
