@@ -7,8 +7,8 @@ use ferroshmem_fabric::{AtomicOp, Context, Op, Width};
 use crate::job::{Case, Job};
 
 const THREADS: usize = 4;
-/// Twice as many as there are pairs of length and start of what a thread reads.
-const ROUNDS: usize = 240;
+/// As many as there are pairs of length and start of what a thread reads.
+const ROUNDS: usize = 120;
 /// Where bytes are that no PE writes.
 const CONSTANT: usize = 4096;
 /// Bytes of a read at most: more than a reply holds.

@@ -242,7 +242,7 @@ fn look(job: &Job, seen: &mut [u64]) {
 
 /// All PEs put words to the first, far more than may be under way, and all sizes.
 fn all_put_to_one(job: &Job) {
-    const WORDS: usize = 3000;
+    const WORDS: usize = 1500;
 
     let base = 8 * WORDS * job.pe;
     for round in 1..=20u64 {

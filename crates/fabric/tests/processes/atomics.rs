@@ -115,7 +115,7 @@ fn mixed(job: &Job) {
     if !job.fabric.atomics_by_cpu() {
         return;
     }
-    const MOST: u64 = 20_000;
+    const MOST: u64 = 5_000;
     let next = job.next();
     let done = AtomicBool::new(false);
     let (own, sent) = std::thread::scope(|scope| {

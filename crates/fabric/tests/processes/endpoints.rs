@@ -31,7 +31,7 @@ pub(crate) fn cases() -> Vec<Case> {
     ]
 }
 
-const ROUNDS: u64 = 60;
+const ROUNDS: u64 = 24;
 /// Bytes of the heap that each thread of each PE has on the next one.
 const AREA: usize = 128 << 10;
 /// Lengths of puts: within a work request, within a bounce buffer, waited for.
@@ -223,7 +223,7 @@ fn computing(job: &Job) {
 
 /// Contexts come and go without taking descriptors with them.
 fn many_contexts(job: &Job) {
-    const MANY: usize = 10_000;
+    const MANY: usize = 1_500;
 
     let descriptors = || std::fs::read_dir("/proc/self/fd").expect("/proc").count();
     let mut before = 0;

@@ -38,7 +38,7 @@ fn byte(pe: usize, i: usize) -> u8 {
 }
 
 fn read(job: &Job) {
-    for len in [1, 4097, 1 << 20, 5_000_001] {
+    for len in [1, 4097, 1 << 20, 2_000_001] {
         let own: Vec<u8> = (0..len).map(|i| byte(job.pe, i)).collect();
         // SAFETY: withdrawn before it is dropped.
         let exposed = unsafe { job.fabric.expose(own.as_ptr(), len) };

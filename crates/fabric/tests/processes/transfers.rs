@@ -70,7 +70,7 @@ fn sizes(job: &Job) {
     let (me, next) = (job.pe, job.next());
     let edges = [64, 128, 256, 16 << 10];
     let around = edges.iter().flat_map(|&edge| [edge - 1, edge, edge + 1]);
-    let sizes = [0, 1, 2, 3, 8, 64 << 10, 5 * MIB].into_iter().chain(around);
+    let sizes = [0, 1, 2, 3, 8, 64 << 10, 2 * MIB].into_iter().chain(around);
     for (round, len) in sizes.enumerate() {
         for nbi in [false, true] {
             let offset = PART + 3 + round;
