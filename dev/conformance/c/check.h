@@ -85,7 +85,19 @@ __attribute__((unused)) static void *checked_malloc(size_t size)
     return p;
 }
 
-/* The types of the standard's tables: X(C type, type name). */
+/* The types of the standard's tables: X(C type, type name). Few are a type of each size, signed and not, integer and
+ * floating-point: what the library and the compiler do for the others of the size is the same, and every_prototype.c
+ * calls the routines of all of them. */
+#ifdef FEW_TYPES
+#define BITWISE_AMO_TYPES(X)                                                                       \
+    X(uint32_t, uint32)                                                                            \
+    X(unsigned long, ulong)
+
+#define AMO_TYPES(X)                                                                               \
+    BITWISE_AMO_TYPES(X)                                                                           \
+    X(int, int)                                                                                    \
+    X(long, long)
+#else
 #define BITWISE_AMO_TYPES(X)                                                                       \
     X(unsigned int, uint)                                                                          \
     X(unsigned long, ulong)                                                                        \
@@ -102,6 +114,7 @@ __attribute__((unused)) static void *checked_malloc(size_t size)
     X(long long, longlong)                                                                         \
     X(size_t, size)                                                                                \
     X(ptrdiff_t, ptrdiff)
+#endif
 
 #define EXTENDED_AMO_TYPES(X)                                                                      \
     AMO_TYPES(X)                                                                                   \
@@ -118,8 +131,6 @@ __attribute__((unused)) static void *checked_malloc(size_t size)
     X(uint16_t, uint16)                                                                            \
     X(size_t, size)
 
-/* A type of each size, integer and floating-point: what the library and the compiler do for the others of the size
- * is the same, and every_prototype.c calls the routines of all of them. */
 #define TYPE_OF_EACH_SIZE(X)                                                                       \
     X(float, float)                                                                                \
     X(double, double)                                                                              \
