@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use ferroshmem_cluster::hosts::{Launcher, applets};
+use ferroshmem_cluster::hosts::{Launcher, applets, hide_kernel_symbols};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 
 use crate::cluster::{self, Clusters, Launch};
@@ -64,6 +64,8 @@ impl Suite {
     /// Finds the installation; `folder` is the test binary's `CARGO_TARGET_TMPDIR`.
     pub fn new(folder: &str) -> Self {
         applets::dispatch();
+        // Where this user may not do so, PEs that other launchers start take longer.
+        let _ = hide_kernel_symbols();
         let mut arguments = Arguments::from_args();
         // Each trial is a job of several processes already.
         arguments.test_threads.get_or_insert(2);

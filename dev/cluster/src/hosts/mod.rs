@@ -21,6 +21,7 @@ mod supervisor;
 mod wire;
 
 pub use cluster::{Cluster, HostProcess};
+pub use init::hide_kernel_symbols;
 pub use launcher::{Distribution, Launcher, Placement};
 pub use network::{Impairment, SUBNET};
 pub use process::{Command, Process};
