@@ -189,7 +189,7 @@ impl TestCluster {
         for host in hosts {
             while !self.pes_on(host, job)?.is_empty() {
                 ensure!(start.elapsed() < within, "PEs on {host} live after {within:?}\n{process}");
-                thread::sleep(Duration::from_millis(20));
+                thread::sleep(LOOK / 5);
             }
         }
         Ok(())

@@ -182,6 +182,7 @@ fn lose_by(s: &Setting, launch: Launch, program: (&str, &str, &str), kills: usiz
             for host in hosts {
                 pes.extend(cluster.pes_on(host, &job)?.into_iter().map(|pid| (*host, pid)));
             }
+            sleep(Duration::from_millis(10));
         }
         process.wait_for("resilient", START)?;
         let begin = Instant::now();

@@ -26,6 +26,9 @@ use std::time::{Duration, Instant};
 const SWEEPS: usize = 20;
 const SWEEP: Duration = Duration::from_millis(200);
 
+/// Between two looks at all processes of the machine, which take milliseconds.
+const LOOK: Duration = Duration::from_millis(25);
+
 /// Hosts on a network of their own. Dropping it removes all of them.
 #[derive(Debug)]
 pub struct Cluster {
@@ -171,7 +174,7 @@ impl Cluster {
             if left.is_empty() || start.elapsed() > limit {
                 return Ok(left.iter().map(|(host, process)| format!("{host}: {}", process.command)).collect());
             }
-            thread::sleep(Duration::from_millis(10));
+            thread::sleep(LOOK);
         }
     }
 
