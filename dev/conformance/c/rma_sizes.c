@@ -125,7 +125,7 @@ static void get_all(const char *what, unsigned char *region, int distance, int f
 static void large(void)
 {
     int me = shmem_my_pe();
-    size_t n = (size_t)3 << 20;
+    size_t n = (size_t)3 << REPEAT(20, 17);
     uint32_t *source = checked_malloc(n * sizeof *source);
     uint32_t *dest = checked_malloc(n * sizeof *dest);
     for (size_t i = 0; i < n; i++)
