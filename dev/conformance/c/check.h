@@ -146,7 +146,8 @@ __attribute__((unused)) static void *checked_malloc(size_t size)
     X(long long, longlong)                                                                         \
     X(ptrdiff_t, ptrdiff)
 
-#ifdef FEW_TYPES
+#ifdef RMA_TYPES /* by the compiler's command line */
+#elif defined FEW_TYPES
 #define RMA_TYPES(X) TYPE_OF_EACH_SIZE(X)
 #else
 #define RMA_TYPES(X)                                                                               \

@@ -19,8 +19,8 @@ const MACHINES: usize = 2;
 /// Processors are emulated there.
 const WATCHDOG: Duration = Duration::from_secs(240);
 
-/// Few repetitions, and a type of each size.
-const BRIEF: &[&str] = &["-DBRIEF", "-DFEW_TYPES"];
+/// Few repetitions, few types of atomics, and of others the smallest and the largest one.
+const BRIEF: &[&str] = &["-DBRIEF", "-DFEW_TYPES", "-DRMA_TYPES(X)=X(signed char, schar) X(long double, longdouble)"];
 
 /// Programs of `c/`, compiled with [`BRIEF`], and the numbers of PEs with which they run without
 /// being asked for: few, since all is slow there. With `--include-ignored`, all numbers.
