@@ -408,12 +408,15 @@ int main(int argc, char **argv)
         if (n_nodes == 0)
             add_node(0);
         heap_is_at_home();
-        is_symmetric();
+        if (round < REPEAT(2, 1))
+            is_symmetric();
         kinds(fast, slow);
         heap_is_at_home();
-        huge_pages(fast >= 0);
-        teams();
-        hints(fast);
+        if (round < REPEAT(2, 1)) {
+            huge_pages(fast >= 0);
+            teams();
+            hints(fast);
+        }
         /* One that is left, and a block with a hint: shmem_finalize ends them. */
         if (create(of_kind(SHMEMX_MEM_INTERLEAVED, 0)) != SHMEMX_SPACE_INVALID)
             CHECK(shmem_malloc_with_hints(SPACE, SHMEMX_MALLOC_LOW_LAT_MEM) != NULL);

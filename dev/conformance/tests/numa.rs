@@ -13,7 +13,8 @@ use libtest_mimic::{Failed, Trial};
 /// Processors are emulated there.
 const WATCHDOG: Duration = Duration::from_secs(240);
 
-/// Two sockets, high-bandwidth memory beside the first, and memory as behind CXL.
+/// Two sockets with two PEs' cores each (emulated processors take turns on those of this machine; with three on each,
+/// QEMU 7.2 boots nothing), high-bandwidth memory beside the first, and memory as behind CXL.
 const KINDS: &[NumaNode] = &[
     NumaNode { processors: 2, memory: 320, speed: Some((200, 100)) },
     NumaNode { processors: 2, memory: 320, speed: Some((200, 100)) },
@@ -21,8 +22,7 @@ const KINDS: &[NumaNode] = &[
     NumaNode { processors: 0, memory: 192, speed: Some((40, 300)) },
 ];
 
-/// Two PEs' cores on each of two sockets: emulated processors take turns on those of this machine. (With three on each,
-/// QEMU 7.2 boots nothing.)
+/// Two PEs' cores on each of two sockets.
 const TWO: &[NumaNode] = &[socket(2); 2];
 
 /// Four on each of four.
@@ -32,9 +32,10 @@ const fn socket(processors: usize) -> NumaNode {
     NumaNode { processors, memory: 320, speed: None }
 }
 
-/// Programs: one looks where memory is, one calls all collectives.
+/// Programs: one looks where memory is, one calls all collectives, one hardly any.
 const SPACES: &str = "spaces.c";
 const SOCKETS: &str = "sockets.c";
+const HELLO: &str = "../../../examples/hello.c";
 
 /// What `oshmem_info` says of [`KINDS`].
 const INFO: &[&str] = &[
@@ -52,27 +53,23 @@ fn main() -> ExitCode {
         })
     };
     let trials = vec![
-        trial("memory-kinds", KINDS, |machine| {
-            machine.oshrun("4", &[], SPACES, &["2", "3"])?;
+        trial("2-sockets-and-kinds-of-memory", KINDS, |machine| {
             let shown = machine.run("oshmem_info", &[])?;
             for part in INFO {
                 ensure!(shown.contains(part), "{part} is not in:\n{shown}");
             }
-            Ok(())
-        }),
-        trial("2-sockets", TWO, |machine| {
             // As many PEs as cores, each with memory of its own socket.
-            let shown = machine.oshrun("4", &["--report-bindings"], SPACES, &[])?;
+            let shown = machine.oshrun("4", &["--report-bindings"], SPACES, &["2", "3"])?;
             for part in
                 ["PE 1: CPUs 1: 1 core of socket 0, NUMA node 0", "PE 2: CPUs 2: 1 core of socket 1, NUMA node 1"]
             {
                 ensure!(shown.contains(part), "{part} is not in:\n{shown}");
             }
             // Two on each of the sockets, two and one; then all on one, and on places that are not known.
-            machine.follows_sockets("4", &[], 2)?;
-            machine.follows_sockets("3", &["--bind-to", "hwthread"], 2)?;
-            machine.follows_sockets("2", &["--bind-to", "core"], 1)?;
-            machine.follows_sockets("4", &["--bind-to", "none"], 1)?;
+            machine.follows_sockets("4", &[], SOCKETS, 2)?;
+            machine.follows_sockets("3", &["--bind-to", "hwthread"], SOCKETS, 2)?;
+            machine.follows_sockets("2", &["--bind-to", "core"], HELLO, 1)?;
+            machine.follows_sockets("4", &["--bind-to", "none"], HELLO, 1)?;
             machine.measures_distances()
         }),
         // Ignored unless asked for (`--include-ignored`), as the one that follows: emulated, it takes 40 s.
@@ -88,8 +85,8 @@ fn main() -> ExitCode {
         // Emulated, 16 processors take minutes. Maps of four sockets and of sockets of different sizes are in the tests
         // of the collectives, too.
         trial("4-sockets", FOUR, |machine| {
-            machine.follows_sockets("16", &[], 4)?;
-            machine.follows_sockets("13", &["-x", "SHMEM_BROADCAST_ALGORITHM=sockets"], 4)
+            machine.follows_sockets("16", &[], SOCKETS, 4)?;
+            machine.follows_sockets("13", &["-x", "SHMEM_BROADCAST_ALGORITHM=sockets"], SOCKETS, 4)
         })
         .with_ignored_flag(true),
     ];
@@ -124,10 +121,10 @@ impl Machine {
         self.run("oshrun", &all)
     }
 
-    /// Starts PEs, which are to find themselves on so many sockets.
-    fn follows_sockets(&mut self, pes: &str, options: &[&str], sockets: usize) -> Result<()> {
+    /// Starts PEs of a program, which are to find themselves on so many sockets.
+    fn follows_sockets(&mut self, pes: &str, options: &[&str], source: &str, sockets: usize) -> Result<()> {
         let options = [options, &["-x", "SHMEM_DEBUG=1"]].concat();
-        let shown = self.oshrun(pes, &options, SOCKETS, &[])?;
+        let shown = self.oshrun(pes, &options, source, &[])?;
         let expected = match sockets {
             1 => "PEs on one socket".to_owned(),
             _ => format!("PEs on {sockets} sockets, barriers by sockets"),
