@@ -223,10 +223,11 @@ static void beside_a_wait(void)
 }
 
 /* The memory of a request that is freed is another one's: all together have more than there is. A receiver that is
- * late says after its sender's free that it has ended the round. */
+ * late says after its sender's free that it has ended the round. In brief forms, most are not started: between hosts,
+ * 160 MB take seconds. */
 static void freed_requests(void)
 {
-    enum { BYTES = 8192, EDGES = 100, TIMES = 200 };
+    enum { BYTES = 8192, EDGES = 100, TIMES = 200, STARTED = REPEAT(1, 5) };
     int there[EDGES], none[1];
     for (int i = 0; i < EDGES; i++)
         there[i] = (me ^ 1) < n ? me ^ 1 : me;
@@ -237,11 +238,13 @@ static void freed_requests(void)
         shmemx_req_h request;
         memset(source, i, (size_t)BYTES * EDGES);
         CHECK(shmemx_neighbor_alltoall_init(graph, dest, source, BYTES, &request) == 0);
-        shmemx_req_start(&request);
-        if (me % 2 && i % 50 == 0)
-            usleep(1000);
-        shmemx_req_wait(&request);
-        CHECK(me % 2 == 0 || (dest[0] == i && dest[(size_t)BYTES * EDGES - 1] == i));
+        if (i % STARTED == 0) {
+            shmemx_req_start(&request);
+            if (me % 2 && i % 50 == 0)
+                usleep(1000);
+            shmemx_req_wait(&request);
+            CHECK(me % 2 == 0 || (dest[0] == i && dest[(size_t)BYTES * EDGES - 1] == i));
+        }
         shmemx_req_free(&request);
     }
     shmemx_graph_destroy(graph);
