@@ -70,10 +70,12 @@ fn main() {
         suite.add(when.into(), move |s| not_again(s, when));
     }
     suite.add("without-launcher".into(), without_launcher);
-    for (kind, short) in KINDS.into_iter().map(|kind| (kind, SHORT.contains(&kind))) {
-        for (launcher, short) in [(Launcher::SlurmPmi2, short), (Launcher::OpenMpi, kind == "barrier")] {
-            for (pes, victims) in [(2, &["0"][..]), (5, &["4", "0", "2"])] {
+    for kind in KINDS {
+        let turn = SHORT.iter().position(|short| *short == kind);
+        for (launcher, is_first) in [(Launcher::SlurmPmi2, false), (Launcher::OpenMpi, true)] {
+            for (number, (pes, victims)) in [(2, &["0"][..]), (5, &["4", "0", "2"])].into_iter().enumerate() {
                 let launch = on_one_host(launcher, pes);
+                let short = turn.is_some_and(|turn| if is_first { turn == 0 } else { turn % 2 == number });
                 suite.add_launch(&format!("launcher::{kind}"), launch, short, move |s, launch| {
                     survive_by(s, launch, "survive", &[&[kind], victims].concat(), victims)
                 });
@@ -113,19 +115,19 @@ fn main() {
         s.stations.expect_success(launch, &job)?;
         Ok(())
     });
-    for (kind, short) in KINDS.into_iter().map(|kind| (kind, CUT.contains(&kind))) {
-        suite.add_launch(&format!("cut::{kind}"), on_hosts(2, 4), short, move |s, launch| {
-            lose_host(s, launch, kind, "b", Fault::Cut)
-        });
-        for host in ["a", "c"] {
-            suite.add_launch(&format!("cut::{kind}::{host}"), on_hosts(3, 6), short, move |s, launch| {
+    for kind in KINDS {
+        for (hosts, host) in [(2, "b"), (3, "a"), (3, "c")] {
+            let short = CUT.contains(&(kind, host));
+            suite.add_launch(&format!("cut::{kind}::{host}"), on_hosts(hosts, 2 * hosts), short, move |s, launch| {
                 lose_host(s, launch, kind, host, Fault::Cut)
             });
         }
     }
     for (name, fault) in [("last", Fault::Kill), ("stop", Fault::Stop)] {
         for (hosts, host) in [(2, "b"), (3, "a"), (3, "b")] {
-            suite.add_launch(&format!("{name}::{host}"), on_hosts(hosts, 5), true, move |s, launch| {
+            // The first host with both faults, each other one with one.
+            let short = host == "a" || (fault == Fault::Kill) == (hosts == 2);
+            suite.add_launch(&format!("{name}::{host}"), on_hosts(hosts, 5), short, move |s, launch| {
                 lose_host(s, launch, "barrier", host, fault)
             });
         }
@@ -135,7 +137,7 @@ fn main() {
     suite.run();
 }
 
-/// What a short run has by another launcher than `oshrun`.
+/// What a short run has by another launcher than `oshrun`: on one host with two PEs and with five in turn.
 const SHORT: [&str; 9] = ["barrier", "reduce", "split", "agree", "shrink", "messages", "streams", "variable", "locks"];
 
 fn on_one_host(launcher: Launcher, pes: usize) -> Launch {
@@ -150,8 +152,8 @@ fn on_two_hosts(launcher: Launcher, pes: usize) -> Launch {
     Launch { launcher, place: Placement { pes, hosts: 2, distribution: Distribution::Block } }
 }
 
-/// What the others do in a short run while a host is cut off.
-const CUT: [&str; 3] = ["barrier", "messages", "shrink"];
+/// What the others do in a short run while a host is cut off, which takes ten seconds of all PEs' waiting.
+const CUT: [(&str, &str); 4] = [("barrier", "b"), ("messages", "c"), ("shrink", "a"), ("shrink", "c")];
 
 /// Seconds within which a host is lost, and how long a job may take to start, and to end then.
 const TIMEOUT: &str = "10";
