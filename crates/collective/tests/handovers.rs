@@ -5,7 +5,7 @@
 mod common;
 
 use common::{Cells, beside, model};
-use ferroshmem_collective::nonblocking::{self, neighbors};
+use ferroshmem_collective::nonblocking::{self, edge};
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU32, AtomicU64};
 use loom::thread;
@@ -49,22 +49,22 @@ fn a_neighbour_reads_each_block_before_the_next_but_one() {
         let shared = Arc::new((lines, AtomicU64::new(0), Cells::new()));
         let sender = beside(&shared, |(lines, ended, cells)| {
             for round in 1..=ROUNDS {
-                while !neighbors::may_send::<Loom>(ended, SLACK, round) {
+                while !edge::may_send::<Loom>(ended, SLACK, round) {
                     thread::yield_now();
                 }
                 let line = round as usize % 2;
                 cells.write(line, round as u32);
-                neighbors::write_number::<Loom>(&lines[line], round);
+                edge::write_number::<Loom>(&lines[line], round);
             }
         });
         let (lines, ended, cells) = &*shared;
         for round in 1..=ROUNDS {
             let line = round as usize % 2;
-            while !neighbors::has_come::<Loom>(&lines[line], round) {
+            while !edge::has_come::<Loom>(&lines[line], round) {
                 thread::yield_now();
             }
             assert_eq!(cells.read(line), round as u32);
-            neighbors::write_number::<Loom>(ended, round);
+            edge::write_number::<Loom>(ended, round);
         }
         sender.join().unwrap();
     });

@@ -3,8 +3,9 @@
 //! Those of a team are executed one after the other by its `Queue`, those of neighbours in a graph ([`neighbors`])
 //! each by itself. Both may start many times (`Persistent`).
 
+pub mod edge;
 pub mod exchange;
-pub mod neighbors;
+mod neighbors;
 mod persistent;
 mod queue;
 pub mod strided;

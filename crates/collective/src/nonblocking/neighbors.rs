@@ -1,15 +1,8 @@
-//! Exchanges between neighbours, which a persistent request starts: a message along each edge of a graph.
+//! Exchanges between neighbours, which a persistent request starts: a message along each [edge](super::edge) of a
+//! graph.
 //!
-//! Rounds are numbered from 1. Each edge has two lines at its end, for odd and for even rounds, and one at its start. A
-//! message is its bytes, and then the round's number in the line of the round. Bytes go by one of four protocols: in
-//! the line, behind a number elsewhere, beside the line, or to the array. Where they go to memory of the library's, of
-//! which there is as much for each line, the receiver copies them when it finds the number. So the sender of round n
-//! has to know only that the receiver has ended n - 2. If the receiver sends to it as well, it knows: its own round
-//! n - 1 has ended, so the other has started n - 1. Else the receiver writes the number of a round that it has ended to
-//! the line at the start. Long messages go to the array of the receiver at once: there, the receiver writes the number
-//! of a round that it has started.
-//!
-//! No start waits. What cannot be sent yet is sent by a test, a wait, or progress within any other wait.
+//! Rounds are numbered from 1. No start waits. What cannot be sent yet is sent by a test, a wait, or progress within
+//! any other wait.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 
@@ -19,218 +12,13 @@ use ferroshmem_core::job::StreamAreas;
 use ferroshmem_core::memory::Argument;
 use ferroshmem_core::node::Node;
 use ferroshmem_core::team::{Health, Team};
-use ferroshmem_core::transport::Location;
-use ferroshmem_core::wait::signals::SignalWords;
-use ferroshmem_core::wait::{POLICY, WaitReason, signals};
-use ferroshmem_fabric::{AtomicOp, Op, Width};
-use ferroshmem_layout::{SignalLine, WaitKind};
+use ferroshmem_core::wait::{POLICY, WaitReason};
+use ferroshmem_layout::WaitKind;
 use ferroshmem_platform::ShortLock;
-use ferroshmem_platform::atomic::{Atomic as _, Atomics, Std};
 
+use super::edge::{End, LINE, PAIR, Protocol, Record, Reply, find_dest};
 use super::strided::Strided;
 use crate::graph::{self, Graph, Neighbor, Place};
-
-/// Bytes of a line.
-const LINE: usize = 64;
-/// Bytes of a message that a line holds beside a round's number.
-const IN_LINE: usize = LINE - size_of::<u64>();
-/// Lines that processors fetch together.
-const PAIR: usize = 2 * LINE;
-/// Bytes of a message that follow their number in memory: from there on, another line costs as little as a copy.
-const ADJACENT: usize = 4 * PAIR - size_of::<u64>();
-/// Bytes of a message that the receiver copies rather than that the sender waits for the receiver's start.
-const EAGER: usize = 8 << 10;
-
-/// How the bytes of a message travel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Protocol {
-    /// In the line.
-    InLine,
-    /// Behind another number, in memory of the library's at the end of the edge.
-    Adjacent,
-    /// Through memory of the library's at the end of the edge.
-    Eager,
-    /// To the array of the receiver.
-    Direct,
-}
-
-impl Protocol {
-    /// The same at both ends.
-    fn of(bytes: usize, is_local: bool) -> Self {
-        match bytes {
-            0 => Self::InLine,
-            _ if is_local && bytes <= IN_LINE => Self::InLine,
-            _ if is_local && bytes <= ADJACENT => Self::Adjacent,
-            _ if bytes <= EAGER => Self::Eager,
-            _ => Self::Direct,
-        }
-    }
-
-    /// Bytes at the end of the edge beside its lines: for a message of this round, and for one of the next.
-    fn room(self, bytes: usize) -> usize {
-        match self {
-            Self::InLine | Self::Direct => 0,
-            Self::Adjacent => (size_of::<u64>() + bytes).next_multiple_of(PAIR),
-            Self::Eager => bytes.next_multiple_of(PAIR),
-        }
-    }
-
-    /// Whether the receiver says which round it has started, or which it has ended, if there is an edge back or not.
-    fn reply(self, has_edge_back: bool) -> Option<Reply> {
-        match self {
-            Self::Direct => Some(Reply::Started),
-            _ => (!has_edge_back).then_some(Reply::Ended),
-        }
-    }
-}
-
-/// What a receiver tells its sender.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Reply {
-    Started,
-    Ended,
-}
-
-/// One end of an edge.
-#[derive(Debug)]
-struct End {
-    pe: usize,
-    protocol: Protocol,
-    reply: Option<Reply>,
-    /// Where the other PE sleeps, if it is of this node.
-    sleepers: Option<&'static SignalLine>,
-    /// The own lines of the edge.
-    lines: *mut u8,
-    /// The other's, of which this PE writes the numbers.
-    peer_lines: Place,
-    /// The own array.
-    array: Strided,
-    /// Room for two messages at the edge's end, where they go through it, and bytes from one to the other.
-    room: Place,
-    step: usize,
-    /// The array at the end, if messages go there: the first byte here stands for `dest.addr`.
-    dest: (Place, Strided),
-    /// Whether this round's message has gone or come.
-    is_done: bool,
-}
-
-/// The line of a round, of two.
-fn parity(round: u64) -> usize {
-    (round % 2) as usize
-}
-
-/// The number in an own line.
-fn number<'a>(line: *mut u8) -> &'a AtomicU64 {
-    // SAFETY: a line of this PE's, whose first word is accessed atomically alone, as long as its request lives.
-    unsafe { AtomicU64::from_ptr(line.cast()) }
-}
-
-/// Writes the number of a round, after all that this PE has put there or read.
-#[inline]
-pub fn write_number<A: Atomics>(number: &A::U64, round: u64) {
-    number.store(round, Ordering::Release);
-}
-
-/// Whether the number is that of a round, whose message is there then.
-#[inline]
-pub fn has_come<A: Atomics>(number: &A::U64, round: u64) -> bool {
-    number.load(Ordering::Acquire) == round
-}
-
-/// Whether the number is such that the message of a round may go: at most `slack` less.
-#[inline]
-pub fn may_send<A: Atomics>(number: &A::U64, slack: u64, round: u64) -> bool {
-    number.load(Ordering::Acquire) + slack >= round
-}
-
-impl End {
-    /// Writes a number to a line of the other PE, after all that this PE has put there.
-    fn write_number(&self, node: &Node, line: Place, round: u64) {
-        match line {
-            Place::Local(line) => write_number::<Std>(number(line), round),
-            Place::Remote(at) => {
-                let internode = node.transport.remote();
-                internode.fabric().fence(&internode.context);
-                internode.fabric().post(&internode.context, at, AtomicOp::new(Op::Write, Width::W64, round));
-            }
-        }
-    }
-
-    /// Wakes the other PE, if it sleeps; after the fence of [`Neighbors::notify`].
-    fn wake(&self) {
-        if let Some(sleepers) = self.sleepers.filter(|sleepers| sleepers.has_sleepers()) {
-            signals::notify(sleepers);
-        }
-    }
-
-    /// Whether the receiver has come so far that the message of a round may go.
-    fn may_send(&self, round: u64) -> bool {
-        let slack = match self.reply {
-            None => return true,
-            Some(Reply::Started) => 0,
-            Some(Reply::Ended) => 2,
-        };
-        may_send::<Std>(number(self.lines), slack, round)
-    }
-
-    /// Sends the message of a round.
-    ///
-    /// # Safety
-    /// The array is readable, and the receiver has come so far.
-    unsafe fn send(&self, node: &Node, round: u64) {
-        let line = match self.protocol {
-            Protocol::Adjacent => self.room.after(self.step * parity(round)),
-            _ => self.peer_lines.after(LINE * parity(round)),
-        };
-        let bytes = self.array.whole();
-        let contiguous = Strided::contiguous(std::ptr::null_mut(), bytes);
-        let (to, shape) = match self.protocol {
-            Protocol::InLine | Protocol::Adjacent => (line.after(size_of::<u64>()), contiguous),
-            Protocol::Eager => (self.room.after(self.step * parity(round)), contiguous),
-            Protocol::Direct => self.dest,
-        };
-        if bytes > 0 {
-            match to {
-                // SAFETY: the caller's promises; the other PE reads nothing there before it finds the number.
-                Place::Local(addr) => unsafe { self.array.copy_to(&Strided { addr, ..shape }) },
-                Place::Remote(_) => {
-                    let internode = node.transport.remote();
-                    self.array.to(&shape, |at, from, blocks| {
-                        let (Place::Remote(at), context) = (to.after(at), &internode.context) else { return };
-                        // SAFETY: as above.
-                        unsafe { internode.fabric().put_blocks(context, at, self.array.addr.add(from), *blocks) };
-                    });
-                }
-            }
-        }
-        self.write_number(node, line, round);
-    }
-
-    /// Whether the message of a round is there; then it is in the own array.
-    ///
-    /// # Safety
-    /// The array is writable.
-    unsafe fn receive(&self, round: u64) -> bool {
-        let line = match (self.protocol, self.room) {
-            (Protocol::Adjacent, Place::Local(room)) => room.wrapping_add(self.step * parity(round)),
-            _ => self.lines.wrapping_add(LINE * parity(round)),
-        };
-        if !has_come::<Std>(number(line), round) {
-            return false;
-        }
-        let bytes = self.array.whole();
-        let from = match (self.protocol, self.room) {
-            (Protocol::InLine | Protocol::Adjacent, _) => line.wrapping_add(size_of::<u64>()),
-            (Protocol::Eager, Place::Local(room)) => room.wrapping_add(self.step * parity(round)),
-            _ => return true,
-        };
-        if bytes > 0 {
-            // SAFETY: the message is there, of as many bytes; the caller promises the array.
-            unsafe { Strided::contiguous(from, bytes).copy_to(&self.array) };
-        }
-        true
-    }
-}
 
 /// The state of an exchange.
 #[derive(Debug, Default)]
@@ -262,9 +50,6 @@ pub(super) struct Neighbors {
     /// The last round that has ended.
     ended: AtomicU64,
 }
-
-/// What an end of an edge tells its start: where the array is, the size of its blocks, and the room for messages.
-type Record = [u64; 6];
 
 impl Neighbors {
     /// Makes the exchange of a graph, with arrays for each source and dest; None if a member has failed. Collective.
@@ -423,7 +208,7 @@ impl Neighbors {
         (*unsent, *left) = (dests.len(), dests.len() + sources.len());
         for source in sources.iter_mut() {
             source.is_done = false;
-            if source.reply == Some(Reply::Started) {
+            if source.has(Reply::Started) {
                 source.write_number(node, source.peer_lines, *round);
             }
         }
@@ -433,7 +218,7 @@ impl Neighbors {
         let number = *round;
         // SAFETY: the caller promises that the arrays are valid until the request is complete.
         unsafe { Self::send(node, &mut state) };
-        Self::notify(state.dests.iter().chain(state.sources.iter().filter(|s| s.reply == Some(Reply::Started))));
+        Self::notify(state.dests.iter().chain(state.sources.iter().filter(|s| s.has(Reply::Started))));
         if state.left == 0 {
             self.ended.store(number, Ordering::Release);
         }
@@ -486,7 +271,7 @@ impl Neighbors {
         }
         if state.left == 0 {
             let round = state.round;
-            let told = || state.sources.iter().filter(|source| source.reply == Some(Reply::Ended));
+            let told = || state.sources.iter().filter(|source| source.has(Reply::Ended));
             if told().next().is_some() {
                 for source in told() {
                     source.write_number(node, source.peer_lines, round);
@@ -546,8 +331,7 @@ impl Neighbors {
     /// receiver has ended a round, for which no sender waits.
     pub(super) fn is_forgotten(&self) -> bool {
         let State { round, dests, .. } = &*self.state.lock();
-        let mut told = dests.iter().filter(|dest| dest.reply == Some(Reply::Ended));
-        told.all(|dest| may_send::<Std>(number(dest.lines), 0, *round))
+        dests.iter().filter(|dest| dest.has(Reply::Ended)).all(|dest| dest.is_told(*round))
     }
 
     /// Gives the memory back.
@@ -572,38 +356,8 @@ impl Neighbors {
     pub(super) fn make_progress(&self, node: &Node) -> (bool, bool) {
         // SAFETY: the caller of `start` has promised the arrays.
         let has_advanced = unsafe { self.advance(node) }.unwrap_or(false);
-        let tells = |source: &End| source.reply == Some(Reply::Ended);
+        let tells = |source: &End| source.has(Reply::Ended);
         let is_needed = |state: &State| state.unsent > 0 || state.left > 0 && state.sources.iter().any(tells);
         (has_advanced, self.state.try_lock().is_none_or(|state| is_needed(&state)))
-    }
-}
-
-impl End {
-    /// Gives the other end what it needs to know of this one.
-    fn tell(&self, node: &Node, record: &Record) {
-        let bytes = size_of::<Record>();
-        // SAFETY: the line is this edge's, and its start reads it after it has synchronised.
-        unsafe {
-            match self.peer_lines.after(size_of::<u64>()) {
-                Place::Local(to) => to.cast::<Record>().write(*record),
-                Place::Remote(to) => {
-                    let internode = node.transport.remote();
-                    internode.fabric().put(&internode.context, to, record.as_ptr().cast(), bytes);
-                }
-            }
-        }
-    }
-}
-
-/// Where the array of a receiver is.
-fn find_dest(node: &'static Node, name: &'static str, pe: usize, (place, shape): (u64, &Strided)) -> Place {
-    let transport = &node.transport;
-    let Some(addr) = transport.memory.space.address(place) else {
-        fatal(name, format_args!("PE {pe} has a dest that is not symmetric here: take it from the symmetric heap"));
-    };
-    let call = transport.internal_call(name, pe);
-    match transport.locate(&call, "dests", std::ptr::with_exposed_provenance(addr), shape.extent()) {
-        Location::Local(at) => Place::Local(at),
-        Location::Remote(target) => Place::Remote(target.at),
     }
 }
