@@ -1,8 +1,8 @@
 //! The public face of the crate: the way to other nodes, from its opening to its end, and what completes operations.
 
 mod atomics;
-mod get;
-mod put;
+mod blocks;
+mod contiguous;
 mod tracked;
 
 use std::sync::Arc;

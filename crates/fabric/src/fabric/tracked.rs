@@ -2,6 +2,7 @@
 
 use super::Fabric;
 use crate::completion::CompletionCounter;
+use crate::issue::Direction;
 use crate::{AtomicOp, Context, Remote, Tracked};
 
 impl Fabric {
@@ -15,8 +16,9 @@ impl Fabric {
             let context = context.counters();
             let peer = self.rma.order(context, to.pe, true);
             let counter = tracked.counter(context, CompletionCounter::context(context, peer, true));
+            let transfer = self.transfer(self.rma.issuer(context), Direction::Write, to, from.cast_mut(), len);
             // SAFETY: the caller promises that the source is readable until the write is complete.
-            unsafe { self.write_long((self.rma.issuer(context), counter), to, from, len, true) };
+            unsafe { transfer.begin_write(counter, true) };
         }
         tracked.issued();
     }

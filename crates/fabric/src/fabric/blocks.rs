@@ -6,22 +6,79 @@
 
 use std::ptr::NonNull;
 
-use super::{Rma, Transfer};
+use super::Fabric;
+use super::contiguous::Transfer;
 use crate::address::RmaIov;
 use crate::completion::{CompletionCounter, ContextCounters, CopyOut, INLINE, Pending, WorkRequest};
 use crate::issue::{Direction, IovList, Issuer};
 use crate::memory::LocalBuffer;
-use crate::{Blocks, Remote};
+use crate::rma::Rma;
+use crate::{Blocks, Context, Remote};
+
+impl Fabric {
+    /// Writes blocks from `from` on to `to` on. The source may be changed on return; complete at
+    /// quiet.
+    ///
+    /// # Safety
+    /// As for [`put`](Self::put), for each block.
+    pub unsafe fn put_blocks(&self, context: &Context, to: Remote, from: *const u8, blocks: Blocks) {
+        let context = context.counters();
+        if blocks.is_empty() || self.is_shut_down() {
+            return;
+        }
+        if blocks.are_contiguous() {
+            let len = blocks.bytes * blocks.count;
+            // SAFETY: the caller promises that each block is readable, and they are one piece.
+            return unsafe { self.write(context, to, from, len, false) };
+        }
+        if self.aggregates(context, blocks.bytes) {
+            for i in 0..blocks.count as isize {
+                let offset = to.offset.wrapping_add_signed(blocks.remote_stride * i);
+                // SAFETY: the caller promises that each block is readable.
+                unsafe {
+                    let from = from.offset(blocks.local_stride * i);
+                    self.write(context, Remote { offset, ..to }, from, blocks.bytes, false);
+                }
+            }
+            return;
+        }
+        let issuer = self.rma.issuer(context);
+        let transfer = BlockTransfer { rma: &self.rma, issuer, remote: to, local: from.cast_mut(), blocks };
+        // SAFETY: the caller promises that each block is readable.
+        unsafe { transfer.write(context) }
+    }
+
+    /// Reads blocks from `from` on to `to` on; they are there on return.
+    ///
+    /// # Safety
+    /// As for [`get`](Self::get), for each block.
+    pub unsafe fn get_blocks(&self, context: &Context, to: *mut u8, from: Remote, blocks: Blocks) {
+        if blocks.is_empty() || self.is_shut_down() {
+            return;
+        }
+        if blocks.are_contiguous() {
+            let len = blocks.bytes * blocks.count;
+            // SAFETY: the caller promises that each block is writable, and they are one piece.
+            return unsafe { self.get(context, to, from, len) };
+        }
+        self.rma.drained_issuer(context.counters());
+        self.complete_messages(context, from.pe);
+        let issuer = self.rma.issuer(context.counters());
+        let transfer = BlockTransfer { rma: &self.rma, issuer, remote: from, local: to, blocks };
+        // SAFETY: the caller promises that each block is writable.
+        unsafe { transfer.read() }
+    }
+}
 
 /// A transfer of blocks that are not contiguous.
-pub(crate) struct BlockTransfer<'a> {
-    pub rma: &'a Rma,
+struct BlockTransfer<'a> {
+    rma: &'a Rma,
     /// That of the transfer's context.
-    pub issuer: &'a Issuer,
+    issuer: &'a Issuer,
     /// The first block in remote and in local memory.
-    pub remote: Remote,
-    pub local: *mut u8,
-    pub blocks: Blocks,
+    remote: Remote,
+    local: *mut u8,
+    blocks: Blocks,
 }
 
 /// An operation that is being filled with blocks.
@@ -40,7 +97,7 @@ impl BlockTransfer<'_> {
     ///
     /// # Safety
     /// The blocks are readable.
-    pub(crate) unsafe fn write(&self, context: &ContextCounters) {
+    unsafe fn write(&self, context: &ContextCounters) {
         let peer = self.rma.order(context, self.remote.pe, true);
         // SAFETY: the caller promises that the blocks are readable.
         unsafe {
@@ -57,7 +114,7 @@ impl BlockTransfer<'_> {
     ///
     /// # Safety
     /// The blocks are writable.
-    pub(crate) unsafe fn read(&self) {
+    unsafe fn read(&self) {
         if self.are_long() {
             // SAFETY: the caller promises that the blocks are writable.
             unsafe { self.each(Direction::Read) };
@@ -91,8 +148,10 @@ impl BlockTransfer<'_> {
         Remote { offset: self.remote.offset.wrapping_add_signed(offset), ..self.remote }
     }
 
-    fn transfer(&self, direction: Direction, i: usize) -> Transfer {
+    fn transfer(&self, direction: Direction, i: usize) -> Transfer<'_> {
         Transfer {
+            rma: self.rma,
+            issuer: self.issuer,
             direction,
             remote: self.remote(i),
             exposed: None,
@@ -112,10 +171,7 @@ impl BlockTransfer<'_> {
             let transfer = self.transfer(direction, i);
             // SAFETY: the caller promises that the blocks are there; the operations are complete on
             // return.
-            unsafe {
-                let counter = pending.counter();
-                self.rma.transfer_direct(self.issuer, transfer, counter);
-            }
+            unsafe { transfer.direct(pending.counter()) };
         }
         self.wait(&pending);
     }
@@ -143,7 +199,7 @@ impl BlockTransfer<'_> {
                 // It crosses the end of what a key is good for.
                 let transfer = self.transfer(direction, i);
                 // SAFETY: as above.
-                unsafe { self.rma.transfer_copied(self.issuer, transfer, counter) };
+                unsafe { transfer.copied(counter) };
                 i += 1;
             } else {
                 batch = Some(self.batch(i, counter));

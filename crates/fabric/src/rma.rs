@@ -1,22 +1,15 @@
-//! One-sided operations: remote addresses, order, contiguous transfers; blocks and atomics in files
-//! of their own.
-
-mod atomics;
-mod blocks;
+//! What one-sided operations have in common: their issuers and order, and the keys of remote memory.
 
 use std::ptr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-pub(crate) use atomics::AtomicTransfer;
-pub(crate) use blocks::BlockTransfer;
-
 use crate::Remote;
 use crate::address::{Missing, Peer, RmaIov};
-use crate::completion::{CompletionCounter, ContextCounters, CopyOut, INLINE, PeerCounters, Pending, WorkRequest};
+use crate::completion::{CompletionCounter, ContextCounters, CopyOut, PeerCounters, Pending, WorkRequest};
 use crate::issue::{Direction, IovList, Issuer};
 use crate::libfabric;
-use crate::memory::{Location, Segments};
+use crate::memory::Segments;
 use crate::progress::Progress;
 
 /// One-sided operations on memory of other PEs.
@@ -30,25 +23,6 @@ pub(crate) struct Rma {
 
 /// Remote memory of a fabric that is shut down, by which nothing is done.
 const NOWHERE: RmaIov = RmaIov { address: 0, key: 0, usable: usize::MAX };
-
-/// A contiguous transfer.
-#[derive(Clone, Copy)]
-pub(crate) struct Transfer {
-    pub direction: Direction,
-    pub remote: Remote,
-    /// Memory that is not part of a segment, in which the remote offset counts.
-    pub exposed: Option<Location>,
-    pub local: *mut u8,
-    pub len: usize,
-}
-
-impl Transfer {
-    /// The part from `done` bytes on.
-    fn part(self, done: usize, len: usize) -> Transfer {
-        let offset = self.remote.offset + done;
-        Transfer { remote: Remote { offset, ..self.remote }, local: self.local.wrapping_add(done), len, ..self }
-    }
-}
 
 impl Rma {
     /// The counters of a context for `pe`, after a wait for what a fence puts before the operation
@@ -182,7 +156,8 @@ impl Rma {
     /// Reads few bytes, within the work request.
     ///
     /// # Safety
-    /// `to` is writable for `len` bytes, [`INLINE`] at most, until the operation is complete.
+    /// `to` is writable for `len` bytes, [`INLINE`](crate::completion::INLINE) at most, until the operation is
+    /// complete.
     unsafe fn read_part(&self, pe: usize, iov: RmaIov, to: *mut u8, len: usize, counter: CompletionCounter) {
         let issuer = &self.progress.first;
         let request = issuer.completions.request(pe, counter);
@@ -192,77 +167,5 @@ impl Rma {
             (*request.as_ptr()).copy_out = Some(CopyOut::contiguous(local.base, to, len));
             issuer.issue(request, pe, Direction::Read, local, &IovList::new(iov, len));
         }
-    }
-
-    /// Calls `f` for each part of a transfer that one operation of at most `limit` bytes may be about: with its
-    /// address, how many bytes precede it, and its length.
-    #[inline]
-    fn each_part(&self, transfer: Transfer, limit: usize, mut f: impl FnMut(RmaIov, usize, usize)) {
-        let limit = limit.min(self.progress.first.max_bytes);
-        let (at, len) = (transfer.remote, transfer.len);
-        let mut done = 0;
-        while done < len && !self.progress.shared().shutdown.is_done() {
-            let offset = at.offset + done;
-            let iov = match transfer.exposed {
-                None => self.resolve(Remote { offset, ..at }),
-                Some(Location { address, key }) => {
-                    RmaIov { address: address.wrapping_add(offset as u64), key, usable: len - done }
-                }
-            };
-            let part = (len - done).min(iov.usable).min(limit);
-            f(iov, done, part);
-            done += part;
-        }
-    }
-
-    /// Begins writes or reads of the program's memory where it is; copies through bounce
-    /// buffers where it cannot be registered. `counter` counts each operation.
-    ///
-    /// # Safety
-    /// The local memory is readable, for reads writable, until the operations are complete.
-    pub(crate) unsafe fn transfer_direct(&self, issuer: &Issuer, transfer: Transfer, counter: CompletionCounter) {
-        let (pe, direction) = (transfer.remote.pe, transfer.direction);
-        self.each_part(transfer, usize::MAX, |iov, done, part| {
-            let transfer = transfer.part(done, part);
-            let Some(buffer) = self.progress.shared().direct(transfer.local, part) else {
-                // SAFETY: part of the memory that the caller promises to be there until the
-                // operations are complete.
-                unsafe { self.transfer_copied(issuer, transfer, counter) };
-                return;
-            };
-            let request = issuer.completions.request(pe, counter);
-            // SAFETY: a part of the local memory, which the caller promises to be there; `iov` is as long.
-            unsafe { issuer.issue(request, pe, direction, buffer, &IovList::new(iov, part)) };
-        });
-    }
-
-    /// Begins writes or reads through work requests and bounce buffers.
-    ///
-    /// # Safety
-    /// The local memory is readable; for reads it is writable until the operations are complete.
-    pub(crate) unsafe fn transfer_copied(&self, issuer: &Issuer, transfer: Transfer, counter: CompletionCounter) {
-        let Transfer { direction, remote, local, .. } = transfer;
-        let pe = remote.pe;
-        let limit = self.progress.shared().buffers.bounce_len();
-        self.each_part(transfer, limit, |iov, done, part| {
-            // SAFETY: part of the local memory, which the caller promises to be there.
-            let to = unsafe { local.add(done) };
-            let bounce = (part > INLINE).then(|| self.progress.bounce(issuer, pe));
-            let request = issuer.completions.request(pe, counter);
-            let buffer = bounce.unwrap_or_else(|| WorkRequest::inline(request));
-            match direction {
-                // SAFETY: the caller promises that the local memory is readable; the buffer has
-                // room for a part.
-                Direction::Write | Direction::WriteLocal => unsafe {
-                    ptr::copy_nonoverlapping(to, buffer.base, part);
-                },
-                // SAFETY: the request has not begun, and this thread alone has it.
-                Direction::Read => unsafe {
-                    (*request.as_ptr()).copy_out = Some(CopyOut::contiguous(buffer.base, to, part));
-                },
-            }
-            // SAFETY: the operation keeps its buffer, which is as long as the part.
-            unsafe { issuer.issue(request, pe, direction, buffer, &IovList::new(iov, part)) };
-        });
     }
 }
