@@ -12,7 +12,8 @@ use std::sync::atomic::{
 use ferroshmem_fabric::{AtomicOp, Op, Width};
 use ferroshmem_platform::atomic::{Atomic as _, AtomicNumber as _, Atomics, Std};
 
-use super::{Call, Location, Target, Transport};
+use super::rma::{Location, Target};
+use super::{Call, Transport};
 
 /// A type that can be set, fetched and swapped (standard, "Extended AMO Types").
 pub trait Atomic: Copy + 'static {

@@ -1,29 +1,26 @@
 //! The data path: every operation on another PE's memory goes through a [`Transport`], whether the
-//! program asked for it or the library needs it itself (locks, collectives, work arrays).
-//!
-//! Here, and here alone, it is decided whether a PE is *local*, so that its memory is mapped and an
-//! operation is a copy or a CPU atomic, or *remote*, so that the operation travels over the fabric.
-//! [`Transport::resolve`] makes that decision and resolves the address, once.
+//! program asked for it or the library needs it itself (locks, collectives, work arrays). [`rma`] decides whether the
+//! PE is local.
 
 pub mod atomic;
+mod blocks;
 mod mailbox;
 pub mod request;
 pub(crate) mod rma;
 
-pub use rma::copy_blocks;
+pub use blocks::copy_blocks;
+pub use rma::{Location, Target};
 
-use std::ffi::c_void;
 use std::ptr;
-use std::sync::atomic::{AtomicU64, Ordering, fence};
+use std::sync::atomic::{Ordering, fence};
 use std::time::Duration;
 
-use ferroshmem_fabric::{Context, Fabric, Remote};
+use ferroshmem_fabric::Context;
 
 use crate::connection::Connections;
-use crate::failure::fatal::fatal;
-use crate::internode::{self, Internode};
+use crate::internode::Internode;
 use crate::job::Attachment;
-use crate::memory::{Argument, MemoryKind, SymmetricMemory};
+use crate::memory::{Argument, SymmetricMemory};
 use crate::offload::{self, Owner};
 use crate::wait::record::Recorder;
 use crate::wait::{WaitReason, signals};
@@ -85,24 +82,6 @@ impl Call<'_> {
     }
 }
 
-/// Memory of a PE of another node, and by what it is reached.
-#[derive(Debug, Clone, Copy)]
-pub struct Target<'a> {
-    fabric: &'a Fabric,
-    context: &'a Context,
-    /// Where there.
-    pub at: Remote,
-}
-
-/// Where a PE's copy of something symmetric is.
-#[derive(Debug, Clone, Copy)]
-pub enum Location<'a> {
-    /// In memory that this process has mapped.
-    Local(*mut u8),
-    /// On another node.
-    Remote(Target<'a>),
-}
-
 impl Transport {
     /// The transport of this PE. `internode` is None in a job on one node.
     pub fn new(job: &'static Attachment, memory: SymmetricMemory, internode: Option<&'static Internode>) -> Self {
@@ -147,125 +126,6 @@ impl Transport {
         self.internode.is_some_and(Internode::atomics_by_fabric)
     }
 
-    /// Where PE `call.pe`'s copy of the `len` bytes at `addr` is. An address that is not symmetric ends
-    /// the job; `argument` is its name in the prototype.
-    #[inline(always)] // a third of what a small put costs
-    pub fn locate<'a>(&'a self, call: &Call<'a>, argument: &str, addr: *const c_void, len: usize) -> Location<'a> {
-        match self.locate_on_only_node(call, addr, len) {
-            Some(copy) => Location::Local(copy),
-            None => self.locate_anywhere(call, argument, addr, len, false),
-        }
-    }
-
-    /// As [`locate`](Self::locate), in a job of one node; None: PEs may be on several or of other jobs, or the address
-    /// is not symmetric.
-    #[inline(always)] // as `locate`
-    fn locate_on_only_node(&self, call: &Call<'_>, addr: *const c_void, len: usize) -> Option<*mut u8> {
-        let placement = &self.job.placement;
-        if call.pe >= placement.n_pes() || placement.spans_nodes() {
-            return None;
-        }
-        self.memory.space.translate(addr.expose_provenance(), len, call.pe)
-    }
-
-    /// As [`resolve`](Self::resolve), out of line, as it is in every operation of every type.
-    #[inline(never)]
-    fn locate_anywhere<'a>(
-        &'a self,
-        call: &Call<'a>,
-        argument: &str,
-        addr: *const c_void,
-        len: usize,
-        by_fabric: bool,
-    ) -> Location<'a> {
-        self.resolve(call, argument, addr, len, by_fabric)
-    }
-
-    /// As [`locate`](Self::locate), of any job; `by_fabric`: PEs of this node are reached by the fabric, too.
-    #[inline(always)] // so that nothing of it goes through memory where words are put and posted
-    fn resolve<'a>(
-        &'a self,
-        call: &Call<'a>,
-        argument: &str,
-        addr: *const c_void,
-        len: usize,
-        by_fabric: bool,
-    ) -> Location<'a> {
-        let (placement, pe) = (&self.job.placement, call.pe);
-        if pe >= placement.n_pes() {
-            return self.locate_connected(call, argument, addr, len);
-        }
-        if let Some(index) = placement.local_index(pe).filter(|_| !by_fabric) {
-            return Location::Local(self.memory.of_node_peer(call.argument(argument), addr, len, (index, pe)));
-        }
-        let internode = self.remote();
-        let (kind, offset) = self.memory.space.position(addr.addr(), len);
-        let segment = match kind {
-            MemoryKind::Heap => internode::HEAP,
-            MemoryKind::Globals if !internode.runs_other_program(pe) => internode::GLOBALS,
-            _ => {
-                let other_program = internode.runs_other_program(pe).then_some(pe);
-                self.memory.not_symmetric(call.argument(argument), addr.addr(), len, other_program)
-            }
-        };
-        let at = Remote { pe, segment, offset };
-        Location::Remote(Target { fabric: internode.fabric(), context: call.context, at })
-    }
-
-    /// As [`locate`](Self::locate), for an atomic operation.
-    #[inline(always)] // as `locate`
-    pub fn locate_atomic<'a>(
-        &'a self,
-        call: &Call<'a>,
-        argument: &str,
-        addr: *const c_void,
-        len: usize,
-    ) -> Location<'a> {
-        match self.locate(call, argument, addr, len) {
-            Location::Local(_) if self.atomics_by_fabric() => self.locate_anywhere(call, argument, addr, len, true),
-            location => location,
-        }
-    }
-
-    /// PE 0's copy of the word at `addr`, if the job has one node and the word is symmetric.
-    #[inline]
-    pub fn first_local_word(&self, addr: *const u64) -> Option<&AtomicU64> {
-        if self.internode.is_some() {
-            return None;
-        }
-        let space = self.memory.space;
-        let word = space.translate(addr.expose_provenance(), size_of::<u64>(), 0)?;
-        // SAFETY: eight bytes of symmetric memory, which is mapped; as C requires, they are aligned.
-        Some(unsafe { AtomicU64::from_ptr(word.cast()) })
-    }
-
-    /// Where the copy is that a PE of a connection has.
-    #[cold]
-    #[inline(never)]
-    fn locate_connected<'a>(&'a self, call: &Call<'a>, name: &str, addr: *const c_void, len: usize) -> Location<'a> {
-        let (pe, space) = (call.pe, self.memory.space);
-        let address = addr.expose_provenance();
-        let found = self.connections.find(pe).and_then(|(c, member)| match (c.pe_of_job(member), c.remote()) {
-            (Some(pe), Some(_)) => Some(self.locate_anywhere(&Call { pe, ..*call }, name, addr, len, false)),
-            (_, Some(remote)) if !c.is_mapped(member) => {
-                let (segment, offset) = remote.position(space.heap_base(), address, len)?;
-                let at = Remote { pe: member, segment, offset };
-                Some(Location::Remote(Target { fabric: remote.fabric(), context: remote.context(), at }))
-            }
-            _ => c.translate(space, address, len, member).map(Location::Local),
-        });
-        found.unwrap_or_else(|| {
-            fatal(
-                call.routine,
-                format_args!(
-                    "{name} = {address:#x}: PE {pe}, which is of another job, has no such memory of {len} bytes: give \
-                        a global variable of one program for both, memory of a heap as large as its own, or what \
-                        shmemx_import returns"
-                ),
-            )
-        })
-    }
-
     /// Completes the operations of a context.
     pub fn quiet(&self, context: &Context) {
         Self::complete_copies(context);
@@ -306,23 +166,6 @@ impl Transport {
     /// Whether PEs of other nodes access this PE's memory.
     pub fn has_remote(&self) -> bool {
         self.internode.is_some() || self.connections.has_remote()
-    }
-
-    /// Where PE `pe`'s copy of `addr` can be loaded and stored; null if it is not symmetric, or the
-    /// PE is on another node.
-    pub fn pointer(&self, addr: *const c_void, pe: usize) -> *mut c_void {
-        if let Some((connection, member)) = self.connections.find(pe) {
-            if let (Some(pe), Some(_)) = (connection.pe_of_job(member), connection.remote()) {
-                return self.pointer(addr, pe);
-            }
-            let addr = addr.expose_provenance();
-            let copy = connection.translate(self.memory.space, addr, 1, member);
-            return copy.map_or(ptr::null_mut(), |copy| copy.cast());
-        }
-        let index = self.job.placement.local_index(pe);
-        let space = self.memory.space;
-        let copy = index.and_then(|i| space.translate(addr.expose_provenance(), 1, i));
-        copy.map_or(ptr::null_mut(), |copy| copy.cast())
     }
 
     /// Whether PE `pe` runs another executable, so that globals are not symmetric with it.

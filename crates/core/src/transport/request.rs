@@ -14,7 +14,8 @@ use ferroshmem_fabric::{Context, Tracked};
 use ferroshmem_layout::WaitKind;
 
 use super::atomic::{Atomic, Operation, Variable};
-use super::{Call, Location, Target, Transport};
+use super::rma::{Location, Target};
+use super::{Call, Transport};
 use crate::handle::Table;
 use crate::offload::{self, Owner};
 use crate::wait::progress::{self, Advance};

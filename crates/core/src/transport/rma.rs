@@ -1,163 +1,45 @@
-//! Copies to and from the memory of other PEs.
+//! Where a PE's copy of something symmetric is, and copies to it and from it.
+//!
+//! Here, and here alone, it is decided whether a PE is *local*, so that its memory is mapped and an
+//! operation is a copy or a CPU atomic, or *remote*, so that the operation travels over the fabric.
+//! [`Transport::resolve`] makes that decision and resolves the address, once.
 
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
-use std::sync::atomic::{Ordering, fence};
+use std::ptr;
+use std::sync::atomic::{AtomicU64, Ordering, fence};
 
-use ferroshmem_fabric::Blocks;
-use ferroshmem_simd as simd;
+use ferroshmem_fabric::{Context, Fabric, Remote};
 
 use super::atomic::Operation;
-use super::{Call, Location, Target, Transport};
+use super::{Call, Transport};
+use crate::failure::fatal::fatal;
+use crate::internode;
+use crate::memory::MemoryKind;
 use crate::offload::{self, Signal};
 
-/// Where the lowest byte of blocks `stride` bytes apart is, seen from the first, and how many bytes
-/// they reach over from there.
-fn extent(blocks: &Blocks, stride: isize) -> (isize, usize) {
-    let reach = stride * (blocks.count as isize - 1);
-    (reach.min(0), reach.unsigned_abs() + blocks.bytes)
+/// Memory of a PE of another node, and by what it is reached.
+#[derive(Debug, Clone, Copy)]
+pub struct Target<'a> {
+    pub(super) fabric: &'a Fabric,
+    pub(super) context: &'a Context,
+    /// Where there.
+    pub at: Remote,
+}
+
+/// Where a PE's copy of something symmetric is.
+#[derive(Debug, Clone, Copy)]
+pub enum Location<'a> {
+    /// In memory that this process has mapped.
+    Local(*mut u8),
+    /// On another node.
+    Remote(Target<'a>),
 }
 
 /// A get is complete when it returns: what this PE does next comes after what it has read.
 #[inline(always)]
-fn complete_loads() {
+pub(super) fn complete_loads() {
     fence(Ordering::Acquire);
-}
-
-/// Copies `count` blocks of `N` bytes; the blocks of each side are as many bytes apart as its second
-/// part says.
-///
-/// # Safety
-/// All blocks are writable at `dest` and readable at `source`.
-#[inline]
-unsafe fn copy_each<const N: usize>(count: usize, dest: (*mut u8, isize), source: (*const u8, isize)) {
-    let (mut dest, dest_stride) = dest;
-    let (mut source, source_stride) = source;
-    for _ in 0..count {
-        // SAFETY: one block, which the caller promises to be valid on both sides; blocks may overlap.
-        unsafe { dest.cast::<[u8; N]>().copy_from(source.cast(), 1) };
-        dest = dest.wrapping_offset(dest_stride);
-        source = source.wrapping_offset(source_stride);
-    }
-}
-
-/// Copies blocks of `N` to 2 `N` bytes, by their first and their last `N` bytes, as [`copy_each`] does.
-///
-/// # Safety
-/// As there.
-#[inline]
-unsafe fn copy_ends<const N: usize>(blocks: &Blocks, dest: (*mut u8, isize), source: (*const u8, isize)) {
-    let (mut dest, dest_stride) = dest;
-    let (mut source, source_stride) = source;
-    let last = blocks.bytes - N;
-    for _ in 0..blocks.count {
-        // SAFETY: parts of one block, which the caller promises to be valid on both sides; both are read before one is
-        // written, as blocks may overlap.
-        unsafe {
-            let begin = source.cast::<[u8; N]>().read();
-            let end = source.add(last).cast::<[u8; N]>().read();
-            dest.cast::<[u8; N]>().write(begin);
-            dest.add(last).cast::<[u8; N]>().write(end);
-        }
-        dest = dest.wrapping_offset(dest_stride);
-        source = source.wrapping_offset(source_stride);
-    }
-}
-
-/// Copies blocks between two sides, whose blocks are as many bytes apart as their second parts say, together with
-/// idle threads if they are many.
-///
-/// # Safety
-/// All blocks are writable at `dest` and readable at `source`.
-pub unsafe fn copy_blocks(blocks: &Blocks, dest: (*mut u8, isize), source: (*const u8, isize)) {
-    /// An element of fewer bytes takes as long: it has cache lines of its own on one side, mostly.
-    const LEAST: usize = 32;
-
-    let each = blocks.bytes.max(LEAST);
-    let is_large = offload::helpers_for(each.saturating_mul(blocks.count)) > 0;
-    // Blocks that are large enough are shared one after the other.
-    if !is_large || offload::helpers_for(each) > 0 || !are_apart(blocks, dest, source) {
-        // SAFETY: the caller promises that all blocks are writable at `dest` and readable at `source`.
-        return unsafe { copy_blocks_alone(blocks, dest, source) };
-    }
-    let from = |i: usize| {
-        let to = dest.0.wrapping_offset(dest.1 * i as isize);
-        (to, source.0.wrapping_offset(source.1 * i as isize))
-    };
-    let parts = Shared(from);
-    if each > offload::CHUNK {
-        let chunks = each.div_ceil(offload::CHUNK);
-        return offload::share_units(blocks.count * chunks, offload::CHUNK, &|range| {
-            for unit in range {
-                let (to, from) = parts.get()(unit / chunks);
-                let start = unit % chunks * offload::CHUNK;
-                let bytes = offload::CHUNK.min(each - start);
-                let (to, from) = (to.wrapping_add(start), from.wrapping_add(start));
-                // SAFETY: a part of one of the caller's blocks, which do not overlap.
-                unsafe { simd::copy_part(to, from, bytes, each) };
-            }
-        });
-    }
-    offload::share_units(blocks.count, each, &|range| {
-        let count = range.len();
-        let (to, from) = parts.get()(range.start);
-        let part = Blocks { count, ..*blocks };
-        // SAFETY: some of the caller's blocks, which do not overlap.
-        unsafe { copy_blocks_alone(&part, (to, dest.1), (from, source.1)) };
-    });
-}
-
-/// What threads may share that copy blocks: addresses, of blocks which do not overlap.
-struct Shared<T>(T);
-
-// SAFETY: it holds addresses alone; where it is used, the accesses through them are promised to be apart.
-unsafe impl<T> Sync for Shared<T> {}
-
-impl<T> Shared<T> {
-    /// A method, so that closures take the whole of it.
-    fn get(&self) -> &T {
-        &self.0
-    }
-}
-
-/// Whether blocks may be copied in any order: no one is written twice, or written and read.
-fn are_apart(blocks: &Blocks, dest: (*mut u8, isize), source: (*const u8, isize)) -> bool {
-    let range = |at: usize, stride| {
-        let (below, bytes) = extent(blocks, stride);
-        let start = at.wrapping_add_signed(below);
-        start..start.wrapping_add(bytes)
-    };
-    let (to, from) = (range(dest.0.addr(), dest.1), range(source.0.addr(), source.1));
-    dest.1.unsigned_abs() >= blocks.bytes && (to.end <= from.start || from.end <= to.start)
-}
-
-/// Copies blocks as [`copy_blocks`], by this thread.
-///
-/// # Safety
-/// As there.
-unsafe fn copy_blocks_alone(blocks: &Blocks, dest: (*mut u8, isize), source: (*const u8, isize)) {
-    let n = blocks.count;
-    // SAFETY: the caller promises that all blocks are valid on both sides.
-    unsafe {
-        match blocks.bytes {
-            // One element of the usual sizes: a load and a store, without a call.
-            1 => copy_each::<1>(n, dest, source),
-            2 => copy_each::<2>(n, dest, source),
-            4 => copy_each::<4>(n, dest, source),
-            8 => copy_each::<8>(n, dest, source),
-            16 => copy_each::<16>(n, dest, source),
-            // Some elements: a call for each block would take twice as long.
-            9..16 => copy_ends::<8>(blocks, dest, source),
-            17..=32 => copy_ends::<16>(blocks, dest, source),
-            33..=64 => copy_ends::<32>(blocks, dest, source),
-            bytes => {
-                for i in 0..n as isize {
-                    let to = dest.0.wrapping_offset(dest.1 * i);
-                    offload::copy(to, source.0.wrapping_offset(source.1 * i), bytes);
-                }
-            }
-        }
-    }
 }
 
 impl Call<'_> {
@@ -174,6 +56,142 @@ impl Call<'_> {
 }
 
 impl Transport {
+    /// Where PE `call.pe`'s copy of the `len` bytes at `addr` is. An address that is not symmetric ends
+    /// the job; `argument` is its name in the prototype.
+    #[inline(always)] // a third of what a small put costs
+    pub fn locate<'a>(&'a self, call: &Call<'a>, argument: &str, addr: *const c_void, len: usize) -> Location<'a> {
+        match self.locate_on_only_node(call, addr, len) {
+            Some(copy) => Location::Local(copy),
+            None => self.locate_anywhere(call, argument, addr, len, false),
+        }
+    }
+
+    /// As [`locate`](Self::locate), in a job of one node; None: PEs may be on several or of other jobs, or the address
+    /// is not symmetric.
+    #[inline(always)] // as `locate`
+    pub(super) fn locate_on_only_node(&self, call: &Call<'_>, addr: *const c_void, len: usize) -> Option<*mut u8> {
+        let placement = &self.job.placement;
+        if call.pe >= placement.n_pes() || placement.spans_nodes() {
+            return None;
+        }
+        self.memory.space.translate(addr.expose_provenance(), len, call.pe)
+    }
+
+    /// As [`resolve`](Self::resolve), out of line, as it is in every operation of every type.
+    #[inline(never)]
+    pub(super) fn locate_anywhere<'a>(
+        &'a self,
+        call: &Call<'a>,
+        argument: &str,
+        addr: *const c_void,
+        len: usize,
+        by_fabric: bool,
+    ) -> Location<'a> {
+        self.resolve(call, argument, addr, len, by_fabric)
+    }
+
+    /// As [`locate`](Self::locate), of any job; `by_fabric`: PEs of this node are reached by the fabric, too.
+    #[inline(always)] // so that nothing of it goes through memory where words are put and posted
+    pub(super) fn resolve<'a>(
+        &'a self,
+        call: &Call<'a>,
+        argument: &str,
+        addr: *const c_void,
+        len: usize,
+        by_fabric: bool,
+    ) -> Location<'a> {
+        let (placement, pe) = (&self.job.placement, call.pe);
+        if pe >= placement.n_pes() {
+            return self.locate_connected(call, argument, addr, len);
+        }
+        if let Some(index) = placement.local_index(pe).filter(|_| !by_fabric) {
+            return Location::Local(self.memory.of_node_peer(call.argument(argument), addr, len, (index, pe)));
+        }
+        let internode = self.remote();
+        let (kind, offset) = self.memory.space.position(addr.addr(), len);
+        let segment = match kind {
+            MemoryKind::Heap => internode::HEAP,
+            MemoryKind::Globals if !internode.runs_other_program(pe) => internode::GLOBALS,
+            _ => {
+                let other_program = internode.runs_other_program(pe).then_some(pe);
+                self.memory.not_symmetric(call.argument(argument), addr.addr(), len, other_program)
+            }
+        };
+        let at = Remote { pe, segment, offset };
+        Location::Remote(Target { fabric: internode.fabric(), context: call.context, at })
+    }
+
+    /// As [`locate`](Self::locate), for an atomic operation.
+    #[inline(always)] // as `locate`
+    pub fn locate_atomic<'a>(
+        &'a self,
+        call: &Call<'a>,
+        argument: &str,
+        addr: *const c_void,
+        len: usize,
+    ) -> Location<'a> {
+        match self.locate(call, argument, addr, len) {
+            Location::Local(_) if self.atomics_by_fabric() => self.locate_anywhere(call, argument, addr, len, true),
+            location => location,
+        }
+    }
+
+    /// PE 0's copy of the word at `addr`, if the job has one node and the word is symmetric.
+    #[inline]
+    pub fn first_local_word(&self, addr: *const u64) -> Option<&AtomicU64> {
+        if self.internode.is_some() {
+            return None;
+        }
+        let space = self.memory.space;
+        let word = space.translate(addr.expose_provenance(), size_of::<u64>(), 0)?;
+        // SAFETY: eight bytes of symmetric memory, which is mapped; as C requires, they are aligned.
+        Some(unsafe { AtomicU64::from_ptr(word.cast()) })
+    }
+
+    /// Where the copy is that a PE of a connection has.
+    #[cold]
+    #[inline(never)]
+    fn locate_connected<'a>(&'a self, call: &Call<'a>, name: &str, addr: *const c_void, len: usize) -> Location<'a> {
+        let (pe, space) = (call.pe, self.memory.space);
+        let address = addr.expose_provenance();
+        let found = self.connections.find(pe).and_then(|(c, member)| match (c.pe_of_job(member), c.remote()) {
+            (Some(pe), Some(_)) => Some(self.locate_anywhere(&Call { pe, ..*call }, name, addr, len, false)),
+            (_, Some(remote)) if !c.is_mapped(member) => {
+                let (segment, offset) = remote.position(space.heap_base(), address, len)?;
+                let at = Remote { pe: member, segment, offset };
+                Some(Location::Remote(Target { fabric: remote.fabric(), context: remote.context(), at }))
+            }
+            _ => c.translate(space, address, len, member).map(Location::Local),
+        });
+        found.unwrap_or_else(|| {
+            fatal(
+                call.routine,
+                format_args!(
+                    "{name} = {address:#x}: PE {pe}, which is of another job, has no such memory of {len} bytes: give \
+                        a global variable of one program for both, memory of a heap as large as its own, or what \
+                        shmemx_import returns"
+                ),
+            )
+        })
+    }
+
+    /// Where PE `pe`'s copy of `addr` can be loaded and stored; null if it is not symmetric, or the
+    /// PE is on another node.
+    pub fn pointer(&self, addr: *const c_void, pe: usize) -> *mut c_void {
+        if let Some((connection, member)) = self.connections.find(pe) {
+            if let (Some(pe), Some(_)) = (connection.pe_of_job(member), connection.remote()) {
+                return self.pointer(addr, pe);
+            }
+            let addr = addr.expose_provenance();
+            let copy = connection.translate(self.memory.space, addr, 1, member);
+            return copy.map_or(ptr::null_mut(), |copy| copy.cast());
+        }
+        let index = self.job.placement.local_index(pe);
+        let space = self.memory.space;
+        let copy = index.and_then(|i| space.translate(addr.expose_provenance(), 1, i));
+        copy.map_or(ptr::null_mut(), |copy| copy.cast())
+    }
+
     /// Copies `bytes` bytes from `source` to PE `call.pe`'s copy of `dest`; `source` may be changed on
     /// return.
     ///
@@ -379,81 +397,5 @@ impl Transport {
                 }
             }
         }
-    }
-
-    /// Copies `blocks` from `source` to PE `call.pe`'s copy of `dest`.
-    ///
-    /// # Safety
-    /// All blocks are readable at `source`.
-    pub unsafe fn put_blocks(&self, call: &Call<'_>, dest: *mut c_void, source: *const c_void, blocks: Blocks) {
-        if blocks.count == 0 || blocks.bytes == 0 {
-            return;
-        }
-        match self.locate_blocks(call, "dest", dest, &blocks) {
-            // SAFETY: `locate_blocks` has found all blocks of `dest` mapped; the caller promises that
-            // those of `source` are readable.
-            Location::Local(dest) => unsafe {
-                let source = (source.cast(), blocks.local_stride);
-                copy_blocks(&blocks, (dest, blocks.remote_stride), source);
-            },
-            // SAFETY: the caller promises that all blocks of `source` are readable.
-            Location::Remote(to) => unsafe { to.fabric.put_blocks(to.context, to.at, source.cast(), blocks) },
-        }
-    }
-
-    /// Copies `blocks` from PE `call.pe`'s copy of `source` to `dest`.
-    ///
-    /// # Safety
-    /// All blocks are writable at `dest`.
-    pub unsafe fn get_blocks(&self, call: &Call<'_>, dest: *mut c_void, source: *const c_void, blocks: Blocks) {
-        if blocks.count == 0 || blocks.bytes == 0 {
-            return;
-        }
-        match self.locate_blocks(call, "source", source, &blocks) {
-            // SAFETY: `locate_blocks` has found all blocks of `source` mapped; the caller promises that
-            // those of `dest` are writable.
-            Location::Local(source) => unsafe {
-                let source = (source.cast_const(), blocks.remote_stride);
-                copy_blocks(&blocks, (dest.cast(), blocks.local_stride), source);
-                complete_loads();
-            },
-            // SAFETY: the caller promises that all blocks of `dest` are writable.
-            Location::Remote(from) => unsafe { from.fabric.get_blocks(from.context, dest.cast(), from.at, blocks) },
-        }
-    }
-
-    /// Where the first of `blocks` is on PE `call.pe`; all of them are symmetric.
-    #[inline]
-    fn locate_blocks<'a>(
-        &'a self,
-        call: &Call<'a>,
-        argument: &str,
-        addr: *const c_void,
-        blocks: &Blocks,
-    ) -> Location<'a> {
-        let (below, bytes) = extent(blocks, blocks.remote_stride);
-        match self.locate(call, argument, addr.wrapping_byte_offset(below), bytes) {
-            Location::Local(lowest) => Location::Local(lowest.wrapping_offset(-below)),
-            Location::Remote(mut lowest) => {
-                lowest.at.offset = lowest.at.offset.wrapping_add_signed(-below);
-                Location::Remote(lowest)
-            }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Blocks, extent};
-
-    #[test]
-    fn extents_of_blocks() {
-        let extent = |count, bytes, stride| {
-            let blocks = Blocks { bytes, count, local_stride: 0, remote_stride: stride };
-            extent(&blocks, stride)
-        };
-        assert_eq!(extent(4, 8, 24), (0, 80));
-        assert_eq!(extent(4, 16, -24), (-72, 88));
-        assert_eq!(extent(1, 20, 400), (0, 20));
     }
 }
