@@ -16,7 +16,7 @@ pub use ferroshmem_core::memory::{Argument, MemoryKind};
 use ferroshmem_core::point::Comparison;
 use ferroshmem_core::team::Team;
 use ferroshmem_layout::profile::team::ACTIVE_SET;
-use ferroshmem_profiling::{self as profiling, Operation, Scope};
+use ferroshmem_profiling::{self as profiling, RecordedCall, Scope};
 pub use ferroshmem_profiling::{Kind, ended};
 use ferroshmem_runtime::{self as runtime, Runtime};
 
@@ -114,7 +114,7 @@ pub fn record(call: &Recorded) {
             // SAFETY: a function that `watch` was given.
             (unsafe { mem::transmute::<*mut (), Watch>(watch) })(call, rt, (&raw const mark).addr());
         }
-        profiling::begin(&Operation {
+        profiling::begin(&RecordedCall {
             routine: call.routine,
             kind: call.kind,
             scope: call.concerns.scope(rt, call.routine),

@@ -53,8 +53,8 @@ pub fn begin_recorded((routine, caller): MethodCall, kind: Kind, concerns: Conce
     let under_way = runtime::current().and_then(|rt| {
         let (bytes, address) = (memory.len * memory.count, memory.at);
         let scope = concerns.scope(rt, routine);
-        let operation = profiling::Operation { routine, kind, scope, bytes, address, signal: 0 };
-        profiling::begin_in_source(&operation, caller)
+        let call = profiling::RecordedCall { routine, kind, scope, bytes, address, signal: 0 };
+        profiling::begin_in_source(&call, caller)
     });
     let call = checker::is_on().then(|| {
         let operation = operation(kind, routine, concerns);

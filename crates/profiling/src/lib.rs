@@ -1,19 +1,19 @@
 //! What a PE does, recorded for `oshrun --profile` and `--trace` (`docs/profiling.md`).
 //!
 //! An exported function tests one byte (`ferroshmem_core::failure::checks`) and then takes its cold copy, which begins
-//! an operation here, runs the routine and ends the operation. Sums are kept in a file that is mapped into memory
+//! a call here, runs the routine and ends the call. Sums are kept in a file that is mapped into memory
 //! (`ferroshmem_layout::profile`), so what a PE recorded is there however it ends. Which part of a call was waiting is
 //! not measured here: `oshrun` compares when the members of a collective entered it. Counters are kept by the same
 //! calls, with or without a record.
 //!
-//! The crate knows `ferroshmem-core`, and no routine: who calls says what kind of operation it is.
+//! The crate knows `ferroshmem-core`, and no routine: who calls says of what kind a call is.
 
 mod call_site;
 mod clock;
 mod core_time;
 mod counters;
 mod inlined;
-mod operation;
+mod recorded_call;
 mod recorder;
 pub mod status;
 pub mod totals;
@@ -25,7 +25,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use std::{mem, ptr};
 
 pub use self::call_site::{CallSites, DEPTH};
-pub use self::operation::{Operation, Scope};
+pub use self::recorded_call::{RecordedCall, Scope};
 use self::recorder::{CallPlace, Recorder};
 use ferroshmem_config::ProfilingSettings;
 use ferroshmem_core::failure::fatal::warn;
@@ -41,10 +41,10 @@ static ON: AtomicBool = AtomicBool::new(false);
 /// The recorder; it stays for a second initialisation.
 static RECORDER: OnceLock<Option<Recorder>> = OnceLock::new();
 
-/// An operation under way.
+/// A call under way.
 #[derive(Debug, Clone, Copy)]
 pub struct UnderWay {
-    operation: Operation,
+    call: RecordedCall,
     site: u32,
     begin: u64,
     /// Nanoseconds before it in which this thread was ready to run without a core.
@@ -87,7 +87,7 @@ fn start_record(node: &Node, settings: &ProfilingSettings, is_inlined: bool) -> 
     let Some(folder) = &settings.directory else {
         return false;
     };
-    let entry = begin as fn(&Operation) as usize;
+    let entry = begin as fn(&RecordedCall) as usize;
     let recorder = RECORDER.get_or_init(|| match Recorder::new(node, folder, settings.trace, entry) {
         Ok(recorder) => Some(recorder),
         Err(e) => {
@@ -162,31 +162,31 @@ pub fn stop(entered: u64) {
     ON.store(false, Ordering::Release);
 }
 
-/// Begins an operation that an exported function is about to run. That function's caller is found on the stack, at a
+/// Begins a call of an exported function, which is about to run. That function's caller is found on the stack, at a
 /// distance from this function's frame that is the same in each call of the routine.
 #[cold]
 #[inline(never)]
-pub fn begin(operation: &Operation) {
+pub fn begin(call: &RecordedCall) {
     let mark = 0_u8;
     let frame = (&raw const mark).addr();
     match recorder() {
         Some(recorder) => {
-            let caller = recorder.call_sites.caller(operation.routine, frame);
-            begin_at(recorder, operation, CallPlace::Address(caller));
+            let caller = recorder.call_sites.caller(call.routine, frame);
+            begin_at(recorder, call, CallPlace::Address(caller));
         }
-        None => begin_counted(operation),
+        None => begin_counted(call),
     }
 }
 
 /// The same for a method of the Rust API: what [`end_in_source`] takes. What the program calls meanwhile, as the
-/// condition of a wait may, is an operation of its own.
+/// condition of a wait may, is a call of its own.
 #[cold]
 #[inline(never)]
-pub fn begin_in_source(operation: &Operation, caller: &'static Location<'static>) -> Option<UnderWay> {
+pub fn begin_in_source(call: &RecordedCall, caller: &'static Location<'static>) -> Option<UnderWay> {
     let outer = UNDER_WAY.take();
     match recorder() {
-        Some(recorder) => begin_at(recorder, operation, CallPlace::Source(caller)),
-        None => begin_counted(operation),
+        Some(recorder) => begin_at(recorder, call, CallPlace::Source(caller)),
+        None => begin_counted(call),
     }
     UNDER_WAY.replace(outer)
 }
@@ -200,34 +200,34 @@ pub fn end_in_source(under_way: Option<UnderWay>) {
     UNDER_WAY.set(outer);
 }
 
-/// Begins an operation that is counted alone.
-fn begin_counted(operation: &Operation) {
-    UNDER_WAY.set(Some(UnderWay { operation: *operation, site: 0, begin: clock::now(), without_core: 0 }));
+/// Begins a call that is counted alone.
+fn begin_counted(call: &RecordedCall) {
+    UNDER_WAY.set(Some(UnderWay { call: *call, site: 0, begin: clock::now(), without_core: 0 }));
 }
 
-fn begin_at(recorder: &Recorder, operation: &Operation, place: CallPlace) {
-    let site = recorder.site(operation, place);
-    if recorder.add_untimed(operation, site) {
+fn begin_at(recorder: &Recorder, call: &RecordedCall, place: CallPlace) {
+    let site = recorder.site(call, place);
+    if recorder.add_untimed(call, site) {
         return;
     }
     let now = clock::now();
     // The time of a look is not the call's.
     let (begin, without_core) = core_time::between(now).map_or((now, 0), |without| (clock::now(), without));
-    UNDER_WAY.set(Some(UnderWay { operation: *operation, site, begin, without_core }));
+    UNDER_WAY.set(Some(UnderWay { call: *call, site, begin, without_core }));
 }
 
-/// Ends the operation that this thread has begun.
+/// Ends the call that this thread has begun.
 #[cold]
 #[inline(never)]
 pub fn end() {
-    let Some(UnderWay { operation, site, begin, without_core }) = UNDER_WAY.take() else {
+    let Some(UnderWay { call, site, begin, without_core }) = UNDER_WAY.take() else {
         return;
     };
     let end = clock::now();
     let ns = end.saturating_sub(begin);
-    counters::add(operation.kind, 1, operation.bytes as u64, ns);
+    counters::add(call.kind, 1, call.bytes as u64, ns);
     if let Some(recorder) = recorder() {
-        recorder.add(&operation, site, (begin, end), [without_core, core_time::during(begin, end)]);
+        recorder.add(&call, site, (begin, end), [without_core, core_time::during(begin, end)]);
         // Counters have the time of each call.
         if recorder.is_costly(end) && !counters::are_on() {
             recorder.count_alone(end);

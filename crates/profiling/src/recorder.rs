@@ -19,7 +19,7 @@ use rustix::io::Errno;
 use super::call_site::{CallSites, DEPTH};
 use super::clock;
 use super::inlined::Added;
-use super::operation::{Operation, Scope};
+use super::recorded_call::{RecordedCall, Scope};
 use ferroshmem_core::node;
 use ferroshmem_core::node::Node;
 use ferroshmem_layout::profile::{Kind, Layout, MAGIC, SITES, WORD, event, header, object, peer, site, sizes};
@@ -213,13 +213,13 @@ impl Recorder {
     }
 
     /// The site of a call; the last one, with no name, stands for those that there is no room for.
-    pub(super) fn site(&self, operation: &Operation, place: CallPlace) -> u32 {
+    pub(super) fn site(&self, call: &RecordedCall, place: CallPlace) -> u32 {
         let key = match place {
             CallPlace::Address(address) => address as u64,
             CallPlace::Source(location) => std::ptr::from_ref(location).addr() as u64,
         };
-        let name = operation.routine.as_ptr().addr() as u64;
-        self.find_site((name, key), operation.routine, operation.kind, Some(place))
+        let name = call.routine.as_ptr().addr() as u64;
+        self.find_site((name, key), call.routine, call.kind, Some(place))
     }
 
     fn find_site(&self, key: (u64, u64), name: &str, kind: Kind, place: Option<CallPlace>) -> u32 {
@@ -299,18 +299,18 @@ impl Recorder {
     /// Adds a call that has ended. This thread was ready to run without a core for some time before it, and in it.
     pub(super) fn add(
         &self,
-        operation: &Operation,
+        call: &RecordedCall,
         index: u32,
         (begin, end): (u64, u64),
         [core_before, core_in_it]: [u64; 2],
     ) {
         let thread = thread_number(&self.threads);
         let is_main = thread == self.main_thread.load(Ordering::Relaxed);
-        let address = self.symmetric(operation.address);
+        let address = self.symmetric(call.address);
         let _busy = self.lock();
         let ns = end.saturating_sub(begin);
-        let bytes = operation.bytes as u64;
-        let at = self.add_counts(operation, index);
+        let bytes = call.bytes as u64;
+        let at = self.add_counts(call, index);
         self.add_to(at + site::NS, ns);
         self.raise_to(at + site::LONGEST, ns);
         let time = if is_main { header::MAIN_NS } else { header::OTHERS_NS };
@@ -321,9 +321,9 @@ impl Recorder {
         }
         self.set(header::LAST, end);
         let mut subject = 0;
-        match operation.scope {
+        match call.scope {
             Scope::Pe(pe) => subject = pe as u64 + 1,
-            Scope::Team { members, id, root } if operation.kind.is_collective() => {
+            Scope::Team { members, id, root } if call.kind.is_collective() => {
                 let (team, sequence) = self.next_collective(members, id);
                 subject = sequence << 16 | team;
                 let since = self.last_collective.load(Ordering::Relaxed);
@@ -333,58 +333,58 @@ impl Recorder {
                 self.keep_collective([begin, end, subject, site, computed]);
                 self.last_collective.store(end, Ordering::Relaxed);
                 self.in_routines.store(0, Ordering::Relaxed);
-                if operation.kind != Kind::Barrier && operation.kind != Kind::Free {
+                if call.kind != Kind::Barrier && call.kind != Kind::Free {
                     self.add_size(sizes::COLLECTIVE, bytes);
                 }
             }
             _ => {}
         }
-        if !operation.kind.is_collective() && is_main {
+        if !call.kind.is_collective() && is_main {
             let before = self.in_routines.load(Ordering::Relaxed);
             self.in_routines.store(before + ns, Ordering::Relaxed);
         }
-        if operation.kind == Kind::Allocate {
+        if call.kind == Kind::Allocate {
             self.look_at_heap(end);
         }
         if self.layout.events > 0 {
             let site = u64::from(index) | u64::from(thread) << 32;
-            let extra = self.symmetric(operation.signal);
+            let extra = self.symmetric(call.signal);
             self.add_event([begin, end, site, subject, bytes, address, extra]);
         }
     }
 
     /// Adds what a call has done, and returns the first word of its site.
-    fn add_counts(&self, operation: &Operation, index: u32) -> usize {
-        let bytes = operation.bytes as u64;
+    fn add_counts(&self, call: &RecordedCall, index: u32) -> usize {
+        let bytes = call.bytes as u64;
         let at = self.layout.sites().start + index as usize * site::WORDS;
         self.add_to(at + site::CALLS, 1);
         self.add_to(at + site::BYTES, bytes);
         self.raise_to(at + site::LARGEST, bytes);
-        if let Scope::Pe(pe) = operation.scope {
-            self.add_peer(operation, pe, at);
+        if let Scope::Pe(pe) = call.scope {
+            self.add_peer(call, pe, at);
         }
         at
     }
 
     /// Adds a call if its time is not taken: false if it is.
     #[inline]
-    pub(super) fn add_untimed(&self, operation: &Operation, index: u32) -> bool {
-        let is_untimed = self.get(header::INLINED) == header::COUNTED_ALONE && self.is_short(operation);
+    pub(super) fn add_untimed(&self, call: &RecordedCall, index: u32) -> bool {
+        let is_untimed = self.get(header::INLINED) == header::COUNTED_ALONE && self.is_short(call);
         if is_untimed {
             let _busy = self.lock();
-            let at = self.add_counts(operation, index);
+            let at = self.add_counts(call, index);
             self.add_to(at + site::UNTIMED, 1);
         }
         is_untimed
     }
 
     /// Whether a program would make this operation without a call, in less time than it takes to ask the clock.
-    fn is_short(&self, operation: &Operation) -> bool {
-        let is_local = match operation.scope {
+    fn is_short(&self, call: &RecordedCall) -> bool {
+        let is_local = match call.scope {
             Scope::Pe(pe) => self.local.get(pe).is_some_and(|is_local| *is_local),
             _ => false,
         };
-        is_local && operation.bytes <= SHORT && matches!(operation.kind, Kind::Put | Kind::Get | Kind::Atomic)
+        is_local && call.bytes <= SHORT && matches!(call.kind, Kind::Put | Kind::Get | Kind::Atomic)
     }
 
     /// Whether the program makes so many short operations that taking their time costs too much. A trace has all.
@@ -421,7 +421,7 @@ impl Recorder {
         self.add_to(at + 1, bytes);
     }
 
-    fn add_peer(&self, operation: &Operation, pe: usize, site: usize) {
+    fn add_peer(&self, call: &RecordedCall, pe: usize, site: usize) {
         /// A put that a PE may wait for.
         const UPDATE: usize = 8;
         /// A put that aggregation is made for.
@@ -432,8 +432,8 @@ impl Recorder {
             return;
         }
         let peer = self.layout.peers().start + pe * peer::WORDS;
-        let bytes = operation.bytes;
-        let (count, sum, class) = match operation.kind {
+        let bytes = call.bytes;
+        let (count, sum, class) = match call.kind {
             Kind::Put | Kind::PutSignal => (peer::PUTS, Some(peer::PUT_BYTES), sizes::PUT),
             Kind::Get => (peer::GETS, Some(peer::GET_BYTES), sizes::GET),
             Kind::Atomic | Kind::Signal => (peer::ATOMICS, None, sizes::ATOMIC),
@@ -445,14 +445,14 @@ impl Recorder {
             self.add_to(peer + sum, bytes as u64);
         }
         self.add_size(class, bytes as u64);
-        let is_update = match operation.kind {
+        let is_update = match call.kind {
             Kind::Put => bytes <= UPDATE,
             kind => kind != Kind::Get,
         };
         if is_update {
             self.add_to(peer + peer::UPDATES, 1);
         }
-        if self.is_short(operation) {
+        if self.is_short(call) {
             self.short.store(self.short.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
         }
         if !self.local[pe] {

@@ -2,7 +2,7 @@
 
 use ferroshmem_layout::profile::Kind;
 
-/// The PEs that an operation concerns.
+/// The PEs that a call concerns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
     /// None in particular.
@@ -23,7 +23,7 @@ pub enum Scope {
 
 /// A call, as it is recorded.
 #[derive(Debug, Clone, Copy)]
-pub struct Operation {
+pub struct RecordedCall {
     /// C name of the routine, or path of the method.
     pub routine: &'static str,
     /// Its kind.
