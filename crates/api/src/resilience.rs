@@ -11,7 +11,7 @@ use ferroshmem_core::group::Group;
 use ferroshmem_core::hooks;
 use ferroshmem_core::team::{Team, health, out_of_range};
 use ferroshmem_layout::{MAX_RESILIENT_NODES, MAX_RESILIENT_PES};
-use ferroshmem_runtime::failure::{lost_pes, node_watch};
+use ferroshmem_runtime::failure::{failed_pes, node_watch};
 use ferroshmem_runtime::{self as runtime, Runtime};
 
 use super::handles::{give, refuse_team_of_connection};
@@ -47,7 +47,7 @@ pub fn resilient(name: &'static str) -> c_int {
         return -1;
     }
     if let Some(internode) = rt.node.transport.internode() {
-        lost_pes::connect_all(job, internode);
+        failed_pes::connect_all(job, internode);
         internode.fabric().tolerate_failures();
     }
     rt.become_resilient(failures.count());
@@ -97,7 +97,7 @@ pub fn pe_state(name: &'static str, pe: c_int) -> c_int {
     let node = &runtime::get(name).node;
     let found = usize::try_from(pe).ok().filter(|pe| *pe < node.n_pes);
     let Some(found) = found else { out_of_range(name, pe, node.n_pes, "job") };
-    if lost_pes::is_lost(node.job, found) { FAILED } else { ALIVE }
+    if failed_pes::has_failed(node.job, found) { FAILED } else { ALIVE }
 }
 
 /// The members of a team that have failed, by their numbers in it, `max` at most; how many there are, or -1.

@@ -15,7 +15,7 @@ use ferroshmem_core::wait::{POLICY, WaitReason, Waiter, ticket};
 use ferroshmem_fabric::Op;
 use ferroshmem_layout::WaitKind;
 
-use crate::failure::lost_pes;
+use crate::failure::failed_pes;
 
 /// The two halves of a lock that PEs of several nodes share: tickets drawn, ticket served.
 #[repr(C, align(8))]
@@ -52,10 +52,10 @@ impl Owned<'_> {
     }
 
     /// Whether the PE that holds a lock has failed, whose word is `seen`.
-    fn is_lost(job: &Attachment, seen: u64) -> bool {
+    fn has_failed(job: &Attachment, seen: u64) -> bool {
         let pe = (seen as u32 >> 1).checked_sub(1).map(|pe| pe as usize);
         let pe = pe.filter(|pe| *pe < job.n_pes());
-        pe.is_some_and(|pe| lost_pes::is_lost(job, pe) || Self::word_of(job, pe) != seen)
+        pe.is_some_and(|pe| failed_pes::has_failed(job, pe) || Self::word_of(job, pe) != seen)
     }
 
     /// Takes a lock if it is free, or its owner has failed; else what the word is. `replace` replaces one word by
@@ -67,7 +67,7 @@ impl Owned<'_> {
             there => Err(there),
         };
         match take(0) {
-            Err(seen) if Self::is_lost(job, seen) => take(seen),
+            Err(seen) if Self::has_failed(job, seen) => take(seen),
             result => result,
         }
     }

@@ -21,7 +21,7 @@
 //! is two agreements behind, and a record has the decision before, too. Once no PE fails any more, all members come to
 //! know the same failures, and one proposes until it decides.
 //!
-//! A record of a PE that is lost reads as zero over the fabric, which is that of no agreement.
+//! A record of a PE that has failed reads as zero over the fabric, which is that of no agreement.
 
 use std::mem::offset_of;
 use std::time::Duration;
@@ -50,7 +50,7 @@ struct Agreement<'a> {
 trait Others {
     fn size(&self) -> usize;
     /// Whether a member is known to have failed.
-    fn is_lost(&self, member: usize) -> bool;
+    fn has_failed(&self, member: usize) -> bool;
     /// The failures that this member knows.
     fn known(&self) -> Known;
     /// The records of members, in their order. What is looked at before them has been read before.
@@ -67,7 +67,7 @@ impl Agreement<'_> {
         if mine.known(self.number) != Some(known) {
             self.own.know(self.number, known);
         }
-        let first = (0..others.size()).find(|member| *member == self.me || !others.is_lost(*member))?;
+        let first = (0..others.size()).find(|member| *member == self.me || !others.has_failed(*member))?;
         let decision = if first == self.me { self.lead(others, known) } else { self.follow(others, first) }?;
         self.own.decide(self.number, decision);
         Some(decision)
@@ -76,7 +76,8 @@ impl Agreement<'_> {
     /// Of the first member that is left.
     fn lead(&self, others: &impl Others, known: Known) -> Option<Decision> {
         let number = self.number;
-        let left: Vec<_> = (0..others.size()).filter(|member| *member == self.me || !others.is_lost(*member)).collect();
+        let left: Vec<_> =
+            (0..others.size()).filter(|member| *member == self.me || !others.has_failed(*member)).collect();
         let records = others.read(&left);
         let (mut value, mut latest, mut knows_same) = (Some(u32::MAX), None::<Proposal>, true);
         for record in &records {
@@ -159,7 +160,7 @@ impl Others for Members<'_> {
         self.team.team.members.size
     }
 
-    fn is_lost(&self, member: usize) -> bool {
+    fn has_failed(&self, member: usize) -> bool {
         self.health.is_failed(member, self.health.count())
     }
 
@@ -195,7 +196,7 @@ impl Others for Members<'_> {
 
     fn sources(&self, first: usize) -> Vec<usize> {
         // One member of each node reads what is on another; the others read what it has copied.
-        let here = (0..self.size()).filter(|member| self.local_index(*member).is_some() && !self.is_lost(*member));
+        let here = (0..self.size()).filter(|member| self.local_index(*member).is_some() && !self.has_failed(*member));
         let mut sources: Vec<_> = here.collect();
         if self.local_index(first).is_none() && sources.first() == Some(&self.team.team.index) {
             sources.push(first);
@@ -301,7 +302,7 @@ mod tests {
             SIZE
         }
 
-        fn is_lost(&self, member: usize) -> bool {
+        fn has_failed(&self, member: usize) -> bool {
             let list = &self.job.lists[node_of(self.me)];
             list.between(0, list.count()).any(|failed| failed == member)
         }
@@ -316,8 +317,8 @@ mod tests {
                 if job.once_in(8) {
                     thread::yield_now();
                 }
-                let is_lost = node_of(*member) != node_of(self.me) && job.has_ended[*member].load(Ordering::Acquire);
-                if is_lost { AgreementRecord::default() } else { job.records[*member].read() }
+                let has_failed = node_of(*member) != node_of(self.me) && job.has_ended[*member].load(Ordering::Acquire);
+                if has_failed { AgreementRecord::default() } else { job.records[*member].read() }
             };
             let records = members.iter().map(read).collect();
             // Two are left, so that there is something to agree on. It waits here as if it had ended.
@@ -330,7 +331,7 @@ mod tests {
         }
 
         fn sources(&self, first: usize) -> Vec<usize> {
-            let mates = (0..SIZE).filter(|member| node_of(*member) == node_of(self.me) && !self.is_lost(*member));
+            let mates = (0..SIZE).filter(|member| node_of(*member) == node_of(self.me) && !self.has_failed(*member));
             let mut sources: Vec<_> = mates.collect();
             if sources.first() == Some(&self.me) && node_of(first) != node_of(self.me) {
                 sources.push(first);

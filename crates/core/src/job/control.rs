@@ -227,7 +227,7 @@ impl Control {
     }
 
     /// PE `pe` of the job, `index` on this node, has failed, and the job goes on, of which it is recorded next.
-    pub fn lose(&self, index: usize, pe: usize) {
+    pub fn note_failure(&self, index: usize, pe: usize) {
         let (block, header) = (self.pe_block(index), self.header());
         block.state.store(PeState::Failed as u32, Ordering::Release);
         // It waits no more.

@@ -23,9 +23,9 @@ use ferroshmem_fabric::{Context, Events};
 use ferroshmem_layout::{PeState, StatusArea, WaitKind};
 use ferroshmem_message::ARRIVALS;
 
+use super::failed_pes::{self, FailedPes};
 use super::hang::NodeHangWatch;
 use super::heartbeat_age::HeartbeatAge;
-use super::lost_pes::{self, LostPes};
 use super::membership::Times;
 use super::node_quorum::{self, NodeQuorum};
 use super::node_watch;
@@ -51,7 +51,7 @@ pub struct FailureDetector {
     heartbeats_sent: AtomicU64,
     previous: Mutex<PreviousNode>,
     successor: Successor,
-    lost: LostPes,
+    failed: FailedPes,
     /// In a resilient job.
     quorum: NodeQuorum,
     /// Whether a thread waits for the successor's end.
@@ -89,7 +89,7 @@ impl FailureDetector {
                 heartbeat_sent_at: Instant::now(),
             }),
             successor: Successor::new(),
-            lost: LostPes::default(),
+            failed: FailedPes::default(),
             quorum: NodeQuorum::default(),
             watched: Once::new(),
         }
@@ -188,7 +188,7 @@ impl FailureDetector {
         if self.job.control.failures().count() == 0 {
             return firsts.to_vec();
         }
-        (0..firsts.len()).filter_map(|node| lost_pes::leader(self.job, node)).map(|pe| pe as u32).collect()
+        (0..firsts.len()).filter_map(|node| failed_pes::leader(self.job, node)).map(|pe| pe as u32).collect()
     }
 
     /// The failure that another PE has notified this one of.
@@ -500,7 +500,7 @@ impl Events for FailureDetector {
         }
         self.check_progress(internode);
         if is_resilient {
-            self.lost.tick(self.job, internode, &self.context, tells_of);
+            self.failed.tick(self.job, internode, &self.context, tells_of);
         }
         if self.timeout.is_none() {
             return;

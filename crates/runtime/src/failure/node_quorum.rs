@@ -13,7 +13,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use super::membership::{Membership, Times};
 use super::notice::{Cause, PeFailure};
-use super::{lost_pes, node_watch};
+use super::{failed_pes, node_watch};
 
 /// The part of a PE, which may lead its node.
 #[derive(Debug)]
@@ -83,7 +83,7 @@ impl NodeQuorum {
             end_node(job, lease);
         }
         let mut state = self.state.lock().unwrap_or_else(|e| e.into_inner());
-        if lost_pes::leader(job, node) != Some(job.pe) || state.has_ended {
+        if failed_pes::leader(job, node) != Some(job.pe) || state.has_ended {
             return (0, None);
         }
         let nodes = job.placement.nodes();
@@ -95,7 +95,7 @@ impl NodeQuorum {
         let count = job.control.failures().count();
         if *failures != count {
             *failures = count;
-            *leaders = (0..nodes).map(|node| lost_pes::leader(job, node)).collect();
+            *leaders = (0..nodes).map(|node| failed_pes::leader(job, node)).collect();
             (0..nodes).filter(|node| leaders[*node].is_none()).for_each(|node| membership.lose(node));
         }
         let lost = membership.look(now, ballots, lease);
@@ -124,7 +124,7 @@ fn go_on_without(job: &Attachment, node: usize) -> bool {
     if node_watch::is_connected() {
         return false;
     }
-    let pes = job.placement.pes_of(node as u32).iter().filter(|pe| lost_pes::record(job, **pe as usize));
+    let pes = job.placement.pes_of(node as u32).iter().filter(|pe| failed_pes::record(job, **pe as usize));
     let names = pes.map(|pe| format!("PE {pe}")).collect::<Vec<_>>().join(", ");
     if !names.is_empty() {
         let host = job.host_of(job.placement.first_of_nodes()[node] as usize);

@@ -22,7 +22,7 @@ use ferroshmem_platform::{Wait, futex};
 use rustix::event::Timespec;
 use rustix::io::Errno;
 
-use super::lost_pes;
+use super::failed_pes;
 use super::successor::{has_ended, process_of};
 
 /// How far the thread is that watches.
@@ -104,7 +104,7 @@ pub(super) fn watch_others(job: &Attachment, has_seen_next: bool) {
         let state = PeState::from_word(block.state.load(Ordering::Acquire));
         // Who has found another one to have failed may have been killed before that was recorded.
         if has_ended && !matches!(state, PeState::Finalized | PeState::GlobalExit) {
-            lose(job, index);
+            note_failure(job, index);
         }
     }
 }
@@ -134,13 +134,13 @@ pub(super) fn is_connected() -> bool {
 }
 
 /// The job goes on without a PE of this node, or ends where it cannot.
-fn lose(job: &Attachment, index: usize) {
+fn note_failure(job: &Attachment, index: usize) {
     let failures = job.control.failures();
     let pe = job.placement.local_pes()[index] as usize;
     let line = |then| format!("ferroshmem: PE {}: PE {pe} has ended without shmem_finalize; {then}", job.pe);
     if failures.can_go_on() && !is_connected() {
-        job.control.lose(index, pe);
-        if lost_pes::record(job, pe) {
+        job.control.note_failure(index, pe);
+        if failed_pes::record(job, pe) {
             fatal::print_line(&line("the job goes on without it"));
         }
         return;

@@ -22,9 +22,9 @@ use self::rendezvous::rendezvous_again;
 use self::windows::map_space;
 use crate::context::Contexts;
 use crate::failure::detector::FailureDetector;
+use crate::failure::failed_pes;
 use crate::failure::fault;
 use crate::failure::hang::{self, NodeHangWatch};
-use crate::failure::lost_pes;
 use crate::fork;
 use crate::lock::Locks;
 use crate::runtime::{self, Runtime};
@@ -359,7 +359,7 @@ pub fn finalise(name: &'static str) {
     if rt.teams.world().health().is_some() {
         // Those that are left, whatever became of the world's barriers.
         world.agree(0);
-        lost_pes::leave(node, name);
+        failed_pes::leave(node, name);
     } else if world.has_central_barrier() {
         world.epoch().synchronise_behind_first(end);
         if world.me == 0 {

@@ -22,7 +22,7 @@ pub(super) enum ExitClass {
     /// Status 0, but not from `shmem_finalize`: an error only if the others wait for it.
     Unfinalized,
     /// It failed in a job that goes on without it, with this line for the user.
-    Lost(String),
+    Outlived(String),
     /// It failed, or called `shmem_global_exit`.
     EndsJob {
         /// Exit status of the job.
@@ -68,11 +68,11 @@ pub(super) fn classify(pe: usize, program: &str, status: ExitStatus, left: Left)
         }
     };
     // The status that a program ends with after shmem_finalize is its result.
-    let is_lost = goes_on && (state != PeState::Finalized || status.code().is_none());
-    let then = if is_lost { "the job goes on without it" } else { "ended the job" };
+    let is_outlived = goes_on && (state != PeState::Finalized || status.code().is_none());
+    let then = if is_outlived { "the job goes on without it" } else { "ended the job" };
     let line = format!("PE {pe} (\"{program}\") {how}; {then}");
-    if is_lost {
-        return ExitClass::Lost(line);
+    if is_outlived {
+        return ExitClass::Outlived(line);
     }
     ExitClass::EndsJob {
         status: job_status,
@@ -167,19 +167,19 @@ mod tests {
     fn a_job_that_goes_on_ends_with_the_result_of_its_programs() {
         let of =
             |raw, state| classify(2, "./a", ExitStatus::from_raw(raw), Left { state, global_status: 5, goes_on: true });
-        let lost = |raw, state| match of(raw, state) {
-            ExitClass::Lost(line) => line,
+        let outlived = |raw, state| match of(raw, state) {
+            ExitClass::Outlived(line) => line,
             other => panic!("{other:?}"),
         };
         assert_eq!(
-            lost(libc::SIGKILL, PeState::Initialized),
+            outlived(libc::SIGKILL, PeState::Initialized),
             "PE 2 (\"./a\") was killed by SIGKILL (by a user, or for lack of memory); the job goes on without it"
         );
-        assert!(lost(libc::SIGSEGV, PeState::Finalized).ends_with("; the job goes on without it"));
-        assert!(lost(libc::SIGSEGV, PeState::Reported).contains("SIGSEGV"));
-        assert!(lost(3 << 8, PeState::Initialized).contains("exited with status 3; the job goes on"));
-        assert!(lost(0, PeState::Initialized).contains("status 0 without shmem_finalize; the job goes on"));
-        assert!(lost(0, PeState::Started).contains("status 0 without shmem_init; the job goes on"));
+        assert!(outlived(libc::SIGSEGV, PeState::Finalized).ends_with("; the job goes on without it"));
+        assert!(outlived(libc::SIGSEGV, PeState::Reported).contains("SIGSEGV"));
+        assert!(outlived(3 << 8, PeState::Initialized).contains("exited with status 3; the job goes on"));
+        assert!(outlived(0, PeState::Initialized).contains("status 0 without shmem_finalize; the job goes on"));
+        assert!(outlived(0, PeState::Started).contains("status 0 without shmem_init; the job goes on"));
         assert_eq!(of(0, PeState::Finalized), ExitClass::Done);
         assert_eq!(parts(of(4 << 8, PeState::Finalized)).0, 4);
         assert_eq!(parts(of(libc::SIGKILL, PeState::GlobalExit)).0, 5);

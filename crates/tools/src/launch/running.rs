@@ -409,9 +409,9 @@ impl RunningJob {
     }
 
     /// PE `pe` has failed, and the job goes on. The others find it in the job's memory.
-    pub(super) fn lose(&mut self, pe: usize) {
+    pub(super) fn note_failure(&mut self, pe: usize) {
         self.meeting.forget(pe);
-        self.control.lose(pe, pe);
+        self.control.note_failure(pe, pe);
         self.control.failures().record(pe);
     }
 

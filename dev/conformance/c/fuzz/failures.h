@@ -1,5 +1,5 @@
 /* PEs that kill themselves, in a job that goes on without them: the others agree, shrink teams, and go on over these.
- * The memory of a lost PE stays what the model has, and the target of others' operations. */
+ * The memory of a failed PE stays what the model has, and the target of others' operations. */
 #ifndef FUZZ_FAILURES_H
 #define FUZZ_FAILURES_H
 

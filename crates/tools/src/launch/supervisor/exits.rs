@@ -106,10 +106,10 @@ impl Supervisor {
                 let needing = self.connections.iter().filter(|c| c.needs(number, pe));
                 needing.for_each(|c| c.fail(number));
             }
-            ExitClass::Lost(line) => {
+            ExitClass::Outlived(line) => {
                 let line = with_core_file(line, job.job.program(pe), pid, how);
                 job.print_line(&mut self.output, &line);
-                job.lose(pe);
+                job.note_failure(pe);
                 let number = job.number;
                 let needing = self.connections.iter().filter(|c| c.needs(number, pe));
                 needing.for_each(|c| c.fail(number));

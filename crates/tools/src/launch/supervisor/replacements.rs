@@ -48,7 +48,7 @@ impl Supervisor {
             job.control.revive(&job.memory, pe);
             let started = job.start_pe(pe, &mut starter, output);
             if let Err(why) = started {
-                job.lose(pe);
+                job.note_failure(pe);
                 return Err(why.to_string());
             }
             job.print_line(output, &format!("PE {pe} is started again"));

@@ -1,4 +1,4 @@
-//! How the PEs of several nodes learn whom a resilient job has lost.
+//! How the PEs of several nodes learn which PEs of a resilient job have failed.
 //!
 //! PEs of a node find each other's end ([`super::node_watch`]) and record it in the node's list. The first PE of the
 //! node that is left tells the PEs of all other nodes, each by a byte of its own, which those add to the lists of their
@@ -21,7 +21,7 @@ use ferroshmem_layout::{Fate, PeState, StatusArea, WaitKind};
 
 /// How far a PE is with its node's list.
 #[derive(Debug, Default)]
-pub(super) struct LostPes(Mutex<Progress>);
+pub(super) struct FailedPes(Mutex<Progress>);
 
 #[derive(Debug, Default)]
 struct Progress {
@@ -36,7 +36,7 @@ struct Progress {
 }
 
 /// Whether a PE has failed, and no other process has its number, as this PE knows.
-pub fn is_lost(job: &Attachment, pe: usize) -> bool {
+pub fn has_failed(job: &Attachment, pe: usize) -> bool {
     match job.placement.local_index(pe) {
         Some(index) => {
             let state = job.control.pe_block(index).state.load(Ordering::Acquire);
@@ -52,7 +52,7 @@ pub fn is_lost(job: &Attachment, pe: usize) -> bool {
 /// The first PE of a node that is left.
 pub(super) fn leader(job: &Attachment, node: usize) -> Option<usize> {
     let mut pes = job.placement.pes_of(node as u32).iter().map(|pe| *pe as usize);
-    pes.find(|pe| !is_lost(job, *pe))
+    pes.find(|pe| !has_failed(job, *pe))
 }
 
 /// The job goes on without a PE; whether this is the first to record it.
@@ -66,7 +66,7 @@ fn fate_at(of: usize) -> usize {
     mailboxes::STATUS + offset_of!(StatusArea, fates) + of
 }
 
-impl LostPes {
+impl FailedPes {
     /// Learns what other PEs have told, and tells what this node has found, and of nodes that are lost, if it tells of
     /// any ([`super::membership::Membership::tells_of`]). Does not wait.
     pub(super) fn tick(&self, job: &Attachment, internode: &Internode, context: &Context, tells_of: usize) {
@@ -107,10 +107,10 @@ impl Progress {
         let has_leader = |pe| leader(job, job.placement.of(pe).node as usize).is_some();
         let all: Vec<usize> = failures.between(0, self.known).collect();
         let is_told: Vec<bool> =
-            all.iter().map(|lost| is_local(*lost) || self.tells_of > 0 && !has_leader(*lost)).collect();
+            all.iter().map(|failed| is_local(*failed) || self.tells_of > 0 && !has_leader(*failed)).collect();
         for (pe, told) in self.told.iter_mut().enumerate().filter(|(pe, _)| !is_local(*pe)) {
-            let tell = |lost: usize| {
-                let (at, fate) = (Internode::mailbox(pe, fate_at(lost)), [Fate::Failed as u8]);
+            let tell = |failed: usize| {
+                let (at, fate) = (Internode::mailbox(pe, fate_at(failed)), [Fate::Failed as u8]);
                 // SAFETY: the byte there is the library's, and this one may be used again on return.
                 unsafe { internode.fabric().try_put(context, at, fate.as_ptr(), fate.len()) }
             };
@@ -132,7 +132,7 @@ fn announce(job: &Attachment, internode: &Internode, fate: Fate) {
     internode.fabric().quiet(&internode.context);
 }
 
-/// Connects this PE with those of all other nodes, before any may be lost. libfabric's TCP loses messages where two PEs
+/// Connects this PE with those of all other nodes, before any may fail. libfabric's TCP loses messages where two PEs
 /// connect with each other at once after one of them has lost another peer (docs/decisions/tcp-without-rxm.md).
 pub fn connect_all(job: &Attachment, internode: &Internode) {
     announce(job, internode, Fate::Lives);
@@ -154,7 +154,7 @@ pub fn leave(node: &Node, name: &'static str) {
     }
     let fates = &internode.mailboxes.status(job.index).fates;
     let mut others = (0..node.n_pes).peekable();
-    let has_left = |pe: &usize| fates[*pe].load(Ordering::Acquire) == Fate::Left as u8 || is_lost(job, *pe);
+    let has_left = |pe: &usize| fates[*pe].load(Ordering::Acquire) == Fate::Left as u8 || has_failed(job, *pe);
     let reason = WaitReason::at(WaitKind::Team, name, 0);
     node.transport.wait_until(&reason, UNNOTIFIED, &mut || {
         while others.next_if(has_left).is_some() {}
