@@ -3,7 +3,7 @@
 use bytemuck::{Pod, Zeroable, bytes_of};
 
 use crate::Error;
-use crate::memory::{Location, SEGMENTS, SegmentKeys};
+use crate::memory::{RmaAddress, SEGMENTS, SegmentKeys};
 
 /// Changes with the form of address blobs.
 const VERSION: u8 = 3;
@@ -20,16 +20,16 @@ pub(crate) struct AddressBlob {
     /// Memory is addressed by virtual address instead of by offset.
     pub virtual_addresses: bool,
     /// The table of keys, where segments are registered in chunks.
-    pub key_table: Option<Location>,
+    pub key_table: Option<RmaAddress>,
     /// The slots for active messages, where the PE serves them.
-    pub message_slots: Option<Location>,
+    pub message_slots: Option<RmaAddress>,
     pub segments: Vec<SegmentKeys>,
 }
 
-/// A [`Location`], or none.
+/// A [`RmaAddress`], or none.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C, packed)]
-struct LocationBytes {
+struct RmaAddressBytes {
     is_there: u8,
     address: u64,
     key: u64,
@@ -44,8 +44,8 @@ struct Header {
     provider_len: u8,
     name_len: u8,
     format: u32,
-    key_table: LocationBytes,
-    message_slots: LocationBytes,
+    key_table: RmaAddressBytes,
+    message_slots: RmaAddressBytes,
     segments: u8,
 }
 
@@ -58,17 +58,17 @@ struct SegmentHeader {
     keys: u8,
 }
 
-impl LocationBytes {
-    fn new(location: Option<Location>) -> LocationBytes {
-        LocationBytes {
+impl RmaAddressBytes {
+    fn new(location: Option<RmaAddress>) -> RmaAddressBytes {
+        RmaAddressBytes {
             is_there: u8::from(location.is_some()),
             address: location.map_or(0, |location| location.address),
             key: location.map_or(0, |location| location.key),
         }
     }
 
-    fn location(self) -> Option<Location> {
-        (self.is_there == 1).then_some(Location { address: self.address, key: self.key })
+    fn location(self) -> Option<RmaAddress> {
+        (self.is_there == 1).then_some(RmaAddress { address: self.address, key: self.key })
     }
 }
 
@@ -82,8 +82,8 @@ impl AddressBlob {
             provider_len: short(provider) as u8,
             name_len: short(name) as u8,
             format: self.format,
-            key_table: LocationBytes::new(self.key_table),
-            message_slots: LocationBytes::new(self.message_slots),
+            key_table: RmaAddressBytes::new(self.key_table),
+            message_slots: RmaAddressBytes::new(self.message_slots),
             segments: self.segments.len() as u8,
         };
         let mut bytes = bytes_of(&header).to_vec();
@@ -159,8 +159,8 @@ mod tests {
             name: (0..=200).collect(),
             format: 2,
             virtual_addresses: true,
-            key_table: Some(Location { address: 0x7fff_0000_0000, key: 77 }),
-            message_slots: Some(Location { address: 1 << 46, key: u64::MAX }),
+            key_table: Some(RmaAddress { address: 0x7fff_0000_0000, key: 77 }),
+            message_slots: Some(RmaAddress { address: 1 << 46, key: u64::MAX }),
             segments: (0..SEGMENTS as u64).map(segment).collect(),
         }
     }

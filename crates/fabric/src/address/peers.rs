@@ -9,7 +9,7 @@ use crate::condition::Condition;
 use crate::discovery::address_in;
 use crate::endpoint::Endpoint;
 use crate::libfabric;
-use crate::memory::{CHUNKS, Division, Location};
+use crate::memory::{CHUNKS, Division, RmaAddress};
 use crate::{Error, Remote};
 
 /// A PE that can be reached.
@@ -23,9 +23,9 @@ pub(crate) struct Peer {
     pub queue: Queue,
     pub condition: Condition,
     /// Its table of keys, where segments are registered in chunks.
-    pub key_table: Option<Location>,
+    pub key_table: Option<RmaAddress>,
     /// Its slots for active messages, where it serves them.
-    pub message_slots: Option<Location>,
+    pub message_slots: Option<RmaAddress>,
     virtual_addresses: bool,
     segments: Vec<RemoteSegment>,
 }
@@ -212,7 +212,7 @@ mod tests {
         let segment = SegmentKeys { base: 1 << 44, len: 1 << 30, keys: vec![7] };
         let blob = AddressBlob {
             virtual_addresses,
-            key_table: table.then_some(Location { address: 0, key: 1 }),
+            key_table: table.then_some(RmaAddress { address: 0, key: 1 }),
             segments: vec![segment],
             ..AddressBlob::default()
         };

@@ -7,7 +7,7 @@ use super::messages::{ActiveMessages, Flush};
 use super::network::Port;
 use crate::completion::{ContextCounters, Shared};
 use crate::endpoint::{Endpoint, Received};
-use crate::memory::{Location, Region};
+use crate::memory::{Region, RmaAddress};
 use crate::{Config, Error, discovery};
 
 /// Active messages over libfabric.
@@ -70,9 +70,9 @@ impl AmEndpoint {
     }
 
     /// Where peers find the slots.
-    pub(crate) fn location(&self) -> Option<Location> {
+    pub(crate) fn location(&self) -> Option<RmaAddress> {
         let region = self.region.as_ref()?;
-        Some(Location { address: self.base, key: region.key() })
+        Some(RmaAddress { address: self.base, key: region.key() })
     }
 
     /// Whether requests about memory go by messages: atomics, short reads and puts.

@@ -8,7 +8,7 @@ use crate::am::Flush;
 use crate::completion::{Aggregation, CompletionCounter, ContextCounters, CopyOut, INLINE, Pending, WorkRequest};
 use crate::encoding::request::{Request, Short, is_within_reach};
 use crate::issue::{Direction, IovList, Issuer, SmallWrite, WriteCoalescer};
-use crate::memory::Location;
+use crate::memory::RmaAddress;
 use crate::requester::{Put, Requester};
 use crate::rma::Rma;
 use crate::{Context, Exposed, Exposure, Remote, Tracked};
@@ -351,7 +351,7 @@ pub(super) struct Transfer<'a> {
     pub direction: Direction,
     pub remote: Remote,
     /// Memory that is not part of a segment, in which the remote offset counts.
-    pub exposed: Option<Location>,
+    pub exposed: Option<RmaAddress>,
     pub local: *mut u8,
     pub len: usize,
 }
@@ -375,7 +375,7 @@ impl Transfer<'_> {
             let offset = at.offset + done;
             let iov = match self.exposed {
                 None => self.rma.resolve(Remote { offset, ..at }),
-                Some(Location { address, key }) => {
+                Some(RmaAddress { address, key }) => {
                     RmaIov { address: address.wrapping_add(offset as u64), key, usable: len - done }
                 }
             };

@@ -5,7 +5,7 @@ use std::io;
 use std::ptr;
 use std::sync::Arc;
 
-use super::region::{Location, Region};
+use super::region::{Region, RmaAddress};
 use crate::Error;
 use crate::endpoint::Endpoint;
 use crate::libfabric;
@@ -155,7 +155,7 @@ impl Buffers {
     ///
     /// # Safety
     /// The `len` bytes at `base` are readable until the guard is dropped.
-    pub(crate) unsafe fn expose(&self, base: *const u8, len: usize) -> Option<(BufferGuard, Location)> {
+    pub(crate) unsafe fn expose(&self, base: *const u8, len: usize) -> Option<(BufferGuard, RmaAddress)> {
         let endpoint = &self.registrar.endpoint;
         let Some(cache) = &self.cache else {
             let access = LOCAL | libfabric::FI_REMOTE_READ;
@@ -163,7 +163,7 @@ impl Buffers {
             let region = unsafe { Region::with_key(endpoint, base, len, access) }.ok()?;
             let address = endpoint.address_of(base);
             let key = region.key();
-            return Some((BufferGuard::Exposed(region), Location { address, key }));
+            return Some((BufferGuard::Exposed(region), RmaAddress { address, key }));
         };
         let region = cache.acquire(base.expose_provenance(), len).ok()?;
         // The region begins with the page.
@@ -171,6 +171,6 @@ impl Buffers {
         let before = base.addr() - region.start();
         let address = endpoint.address_of(start) + before as u64;
         let key = region.key();
-        Some((BufferGuard::Registered(region), Location { address, key }))
+        Some((BufferGuard::Registered(region), RmaAddress { address, key }))
     }
 }

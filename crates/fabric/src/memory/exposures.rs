@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 
 use super::buffers::{BufferGuard, Buffers};
-use super::region::Location;
+use super::region::RmaAddress;
 use crate::lock::lock;
 
 /// Regions at a time: a bound on what the provider keeps.
@@ -54,7 +54,7 @@ impl Exposures {
         // SAFETY: the caller promises that the memory is readable until `withdraw` drops the guard.
         let registered = unsafe { buffers.expose(base, len) };
         let mut table = lock(&self.0);
-        let Some((guard, Location { address, key })) = registered else {
+        let Some((guard, RmaAddress { address, key })) = registered else {
             table.free.push(at);
             return None;
         };
@@ -74,7 +74,7 @@ impl Exposures {
     }
 }
 
-impl From<Exposed> for Location {
+impl From<Exposed> for RmaAddress {
     fn from(Exposed { address, key }: Exposed) -> Self {
         Self { address, key }
     }

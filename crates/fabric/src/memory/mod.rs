@@ -9,5 +9,5 @@ mod segments;
 pub(crate) use buffers::{BufferGuard, Buffers, LocalBuffer};
 pub(crate) use exposures::Exposures;
 pub use exposures::{Exposed, Exposure};
-pub(crate) use region::{Location, Region};
+pub(crate) use region::{Region, RmaAddress};
 pub(crate) use segments::{CHUNKS, Division, SEGMENTS, SegmentKeys, Segments};

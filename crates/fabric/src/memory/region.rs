@@ -9,7 +9,7 @@ use crate::libfabric;
 
 /// Registered memory, as operations of peers name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Location {
+pub(crate) struct RmaAddress {
     /// What peers call the first byte.
     pub address: u64,
     /// Key of the registration.

@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::*};
 
-use super::region::{Location, MakeRoom, Region};
+use super::region::{MakeRoom, Region, RmaAddress};
 use crate::Error;
 use crate::endpoint::Endpoint;
 use crate::libfabric;
@@ -102,9 +102,9 @@ impl Segments {
     }
 
     /// Address and key of the table of keys, for peers. None where there are no chunks.
-    pub(crate) fn table(&self, endpoint: &Endpoint) -> Option<Location> {
+    pub(crate) fn table(&self, endpoint: &Endpoint) -> Option<RmaAddress> {
         let region = self.table_region.as_ref()?;
-        Some(Location { address: endpoint.address_of((&raw const *self.table).cast()), key: region.key() })
+        Some(RmaAddress { address: endpoint.address_of((&raw const *self.table).cast()), key: region.key() })
     }
 
     /// Bytes from the start of the table to a key.
