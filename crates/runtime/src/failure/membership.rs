@@ -502,7 +502,7 @@ mod tests {
     }
 
     /// Schedules of each test.
-    const RUNS: u64 = 1000;
+    const RUNS: u64 = 300;
 
     #[test]
     fn ballots_come_back() {
