@@ -33,7 +33,7 @@ fn all_get_the_roots_source() {
 fn any_member_can_be_the_root() {
     let size = 6;
     let arrays = Arrays::new(size, MOST);
-    let calls = calls(Collective::Broadcast, &[9, 5000], size);
+    let calls = calls(Collective::Broadcast, &[9, 9, 5000, 5000], size);
     run_oversubscribed(size, |member| {
         for call in &calls {
             for root in 0..size {

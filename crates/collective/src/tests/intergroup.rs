@@ -160,7 +160,7 @@ fn synchronisations_are_those_of_a_team() {
     use Collective::{Alltoall, Broadcast, Fcollect, Reduce};
     for collective in [Broadcast, Fcollect, Alltoall, Reduce] {
         for bytes in [8, 40_000] {
-            let calls = calls(collective, &[bytes], 5);
+            let calls = calls(collective, &[bytes; 4], 5);
             let arrays = Arrays::new(5, 3 * MOST + SHIFT);
             run_oversubscribed(5, |member| {
                 for call in &calls {

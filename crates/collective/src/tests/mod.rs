@@ -185,23 +185,23 @@ fn data(call: &TestCall, which: usize, bytes: usize) -> &'static [u8] {
     &TABLE[random.below(NUMBERS)..][..bytes]
 }
 
-/// Calls of `collective` by each of its algorithms with each barrier, for each of `bytes`.
+/// Calls of `collective` by each of its algorithms, for each of `bytes`, with the barriers in turn: over some sizes,
+/// each algorithm and each length have each barrier.
 fn calls(collective: Collective, bytes: &[usize], size: usize) -> Vec<TestCall> {
+    let barriers = Collective::Barrier.choices();
     let mut all = Vec::new();
-    for &choice in collective.choices() {
-        for &barrier in Collective::Barrier.choices() {
-            for &bytes in bytes {
-                let salt = all.len();
-                all.push(TestCall {
-                    collective,
-                    choice,
-                    barrier,
-                    bytes,
-                    root: (salt * 7 + 3) % size,
-                    in_place: salt % 2 == 1,
-                    salt,
-                });
-            }
+    for (number, &choice) in collective.choices().iter().enumerate() {
+        for (place, &bytes) in bytes.iter().enumerate() {
+            let salt = all.len();
+            all.push(TestCall {
+                collective,
+                choice,
+                barrier: barriers[(number + place + size) % barriers.len()],
+                bytes,
+                root: (salt * 7 + 3) % size,
+                in_place: (number + place + size / 2) % 2 == 1,
+                salt,
+            });
         }
     }
     all

@@ -37,64 +37,64 @@ fn lengths(size: usize) -> Vec<usize> {
     all
 }
 
-/// A sum of calls on one member.
-fn check(size: usize, choice: Choice) {
+/// The calls of all members, with the barriers in turn, which begin with this `number`.
+fn check(size: usize, choice: Choice, number: usize) {
+    let barriers = Collective::Barrier.choices();
     let longest = 6000 * size + 1;
     let (dest, source) = (Array::<Map>::new(size, longest), Array::<Map>::new(size, longest));
     run_oversubscribed(size, |member| {
         let me = member.me;
         for (round, n) in lengths(size).into_iter().enumerate() {
-            for &barrier in Collective::Barrier.choices() {
-                let decisions = DecisionTable::fixed(Collective::Reduce, choice).with(Collective::Barrier, barrier);
-                let group = member.group(&decisions);
-                let root = (round * 5 + 2) % size;
-                let value = |m: usize, i: usize| [(2 * m + i) as u32 | 1, (m * 77 + i * 3 + round) as u32];
-                let expected = |i: usize| (0..size).map(|m| value(m, i)).reduce(after).unwrap();
-                let fill = || {
-                    source.of(me)[..n * size].iter_mut().enumerate().for_each(|(i, e)| *e = value(me, i));
-                    dest.of(me)[..=n].fill([9; 2]);
-                };
-                let (to, from) = (dest.addresses(me).bytes(), source.addresses(me).bytes());
-                fill();
-                // SAFETY: the arrays are long enough; all members call this. So below.
-                unsafe { reduce_root(&group, to, from, n, &COMPOSE, root) };
-                for (i, element) in dest.of(me)[..n].iter().enumerate() {
-                    let right = if me == root { expected(i) } else { [9; 2] };
-                    assert_eq!(*element, right, "to the root, {n} elements, member {me} of {size}, element {i}");
-                }
-                fill();
-                // SAFETY: as above.
-                unsafe { reduce_scatter(&group, to, from, (&|m| (m * n, n), n * size), &COMPOSE) };
-                for (i, element) in dest.of(me)[..n].iter().enumerate() {
-                    assert_eq!(*element, expected(me * n + i), "to each, {n} elements, member {me}, element {i}");
-                }
-                assert_eq!(dest.of(me)[n], [9; 2]);
-                // Some have none, and one has twice as many.
-                let counts = Vec::from_iter((0..size).map(|m| [n, 0, n / 3, 2 * n][m % 4].min(n * size / (m + 1))));
-                let before = |m: usize| counts[..m].iter().sum::<usize>();
-                let total = before(size);
-                source.of(me)[..total].iter_mut().enumerate().for_each(|(i, e)| *e = value(me, i));
-                dest.of(me)[..=2 * n].fill([9; 2]);
-                // SAFETY: as above.
-                unsafe { reduce_scatter(&group, to, from, (&|m| (before(m), counts[m]), total), &COMPOSE) };
-                let (first, own) = (before(me), counts[me]);
-                for (i, element) in dest.of(me)[..own].iter().enumerate() {
-                    assert_eq!(*element, expected(first + i), "blocks of {counts:?}, member {me}, element {i}");
-                }
-                assert_eq!(dest.of(me)[own], [9; 2]);
-                fill();
-                // SAFETY: as above.
-                unsafe { reduce(&group, to, from, n, &COMPOSE) };
-                for (i, element) in dest.of(me)[..n].iter().enumerate() {
-                    assert_eq!(*element, expected(i), "to all by {choice}, {n} elements, member {me}, element {i}");
-                }
-                fill();
-                // SAFETY: as above.
-                unsafe { reduce_root(&group, from, from, n, &COMPOSE, root) };
-                for (i, element) in source.of(me)[..n].iter().enumerate() {
-                    let right = if me == root { expected(i) } else { value(me, i) };
-                    assert_eq!(*element, right, "in place, {n} elements, member {me}, element {i}");
-                }
+            let barrier = barriers[(number + round) % barriers.len()];
+            let decisions = DecisionTable::fixed(Collective::Reduce, choice).with(Collective::Barrier, barrier);
+            let group = member.group(&decisions);
+            let root = (round * 5 + 2) % size;
+            let value = |m: usize, i: usize| [(2 * m + i) as u32 | 1, (m * 77 + i * 3 + round) as u32];
+            let expected = |i: usize| (0..size).map(|m| value(m, i)).reduce(after).unwrap();
+            let fill = || {
+                source.of(me)[..n * size].iter_mut().enumerate().for_each(|(i, e)| *e = value(me, i));
+                dest.of(me)[..=n].fill([9; 2]);
+            };
+            let (to, from) = (dest.addresses(me).bytes(), source.addresses(me).bytes());
+            fill();
+            // SAFETY: the arrays are long enough; all members call this. So below.
+            unsafe { reduce_root(&group, to, from, n, &COMPOSE, root) };
+            for (i, element) in dest.of(me)[..n].iter().enumerate() {
+                let right = if me == root { expected(i) } else { [9; 2] };
+                assert_eq!(*element, right, "to the root, {n} elements, member {me} of {size}, element {i}");
+            }
+            fill();
+            // SAFETY: as above.
+            unsafe { reduce_scatter(&group, to, from, (&|m| (m * n, n), n * size), &COMPOSE) };
+            for (i, element) in dest.of(me)[..n].iter().enumerate() {
+                assert_eq!(*element, expected(me * n + i), "to each, {n} elements, member {me}, element {i}");
+            }
+            assert_eq!(dest.of(me)[n], [9; 2]);
+            // Some have none, and one has twice as many.
+            let counts = Vec::from_iter((0..size).map(|m| [n, 0, n / 3, 2 * n][m % 4].min(n * size / (m + 1))));
+            let before = |m: usize| counts[..m].iter().sum::<usize>();
+            let total = before(size);
+            source.of(me)[..total].iter_mut().enumerate().for_each(|(i, e)| *e = value(me, i));
+            dest.of(me)[..=2 * n].fill([9; 2]);
+            // SAFETY: as above.
+            unsafe { reduce_scatter(&group, to, from, (&|m| (before(m), counts[m]), total), &COMPOSE) };
+            let (first, own) = (before(me), counts[me]);
+            for (i, element) in dest.of(me)[..own].iter().enumerate() {
+                assert_eq!(*element, expected(first + i), "blocks of {counts:?}, member {me}, element {i}");
+            }
+            assert_eq!(dest.of(me)[own], [9; 2]);
+            fill();
+            // SAFETY: as above.
+            unsafe { reduce(&group, to, from, n, &COMPOSE) };
+            for (i, element) in dest.of(me)[..n].iter().enumerate() {
+                assert_eq!(*element, expected(i), "to all by {choice}, {n} elements, member {me}, element {i}");
+            }
+            fill();
+            // SAFETY: as above.
+            unsafe { reduce_root(&group, from, from, n, &COMPOSE, root) };
+            for (i, element) in source.of(me)[..n].iter().enumerate() {
+                let right = if me == root { expected(i) } else { value(me, i) };
+                assert_eq!(*element, right, "in place, {n} elements, member {me}, element {i}");
             }
         }
     });
@@ -102,11 +102,11 @@ fn check(size: usize, choice: Choice) {
 
 #[test]
 fn operands_come_in_the_members_order() {
-    for size in SIZES {
-        check(size, Collective::Reduce.choices()[0]);
+    for (number, size) in SIZES.into_iter().enumerate() {
+        check(size, Collective::Reduce.choices()[0], number);
     }
-    for &choice in Collective::Reduce.choices() {
-        check(5, choice);
+    for (number, &choice) in Collective::Reduce.choices().iter().enumerate() {
+        check(5, choice, number);
     }
 }
 
