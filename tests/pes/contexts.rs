@@ -247,7 +247,7 @@ fn put_signals(world: &World) -> Result<(), Error> {
 
 /// A source may change after the closure of `nonblocking`, and a signal comes after what was put.
 fn queued(world: &World) -> Result<(), Error> {
-    const LEN: usize = 1 << 20;
+    const LEN: usize = 1 << 18;
     let (me, next) = (world.my_pe(), world.my_pe().next());
     let node = world.split_by_kind(TeamKind::Node)?;
     assert!(world.pes().all(|pe| world.is_here(pe) == node.member_of(pe).is_some()));

@@ -127,13 +127,14 @@ fn alltoall(world: &World) -> Result<(), Error> {
         // Elements after the last whole block are not sent.
         let all = len * team.n_members();
         let extra = usize::from(all < room && team.n_members() > 1);
-        source.copy_from_slice(&elements(me, 1, room));
+        // The block for each member is of another round.
+        let blocks = (0..).zip(source.chunks_mut(len.max(1)));
+        blocks.for_each(|(to, block)| block.copy_from_slice(&elements(me, to, len)));
         team.alltoall(dest.part_mut(..all)?, source.part(..all + extra)?)?;
         source.fill(T::zeroed());
-        let mine = team.my_member().number() * len;
         for (i, pe) in pes(team).into_iter().enumerate() {
-            let sent = elements::<T>(pe, 1, room);
-            assert!(same(&dest[i * len..][..len], &sent[mine..][..len]));
+            let sent = elements::<T>(pe, team.my_member().number(), len);
+            assert!(same(&dest[i * len..][..len], &sent));
         }
         assert!(same(&dest[all..], &vec![T::zeroed(); room - all]));
         Ok(())
@@ -163,17 +164,16 @@ fn alltoalls(world: &World) -> Result<(), Error> {
 
 fn rooted(world: &World) -> Result<(), Error> {
     fn of_type<T: Plain>(world: &World, team: Option<&Team<'_>>, len: usize) -> Result<(), Error> {
-        let me = world.my_pe().number();
         let (mut blocks, mut mine) = (world.alloc::<T>(len * world.n_pes())?, world.alloc::<T>(len)?);
         let Some(team) = team else {
             return Ok(());
         };
+        let of_all = pes(team).into_iter().flat_map(|pe| elements::<T>(pe, 2, len)).collect::<Vec<_>>();
         for root in team.members().take(3) {
             let (place, is_root) = (team.my_member().number() * len, team.my_member() == root);
-            mine.copy_from_slice(&elements(me, 2, len));
+            mine.copy_from_slice(&of_all[place..][..len]);
             team.gather(root, &mut blocks, &mine)?;
             mine.fill(T::zeroed());
-            let of_all = pes(team).into_iter().flat_map(|pe| elements::<T>(pe, 2, len)).collect::<Vec<_>>();
             assert!(!is_root || same(&blocks[..of_all.len()], &of_all), "root {root}");
             team.scatter(root, &mut mine, &blocks)?;
             blocks.fill(T::zeroed());
