@@ -33,10 +33,11 @@ unshare "${own[@]}" --mount true 2>/dev/null || { echo "skipped: mount namespace
 if [[ -n ${FERROSHMEM_PREFIX:-} ]] && cargo clippy --version >/dev/null 2>&1; then
   export RUSTC_WORKSPACE_WRAPPER=clippy-driver
 fi
-# The unit tests that take longest compute alone, and are left to the machine as it is. So are formatting and the
-# examples of the documentation, if they are steps of the same run.
-[[ $# -gt 0 ]] || set -- sh -ec "cargo xtask demo ${FERROSHMEM_PREFIX:+--built}
-  cargo xtask test --fast --without collective/unit --without simd/unit \
+# Unit tests that compute alone find here what they find elsewhere, and are left to the machine as it is. So are formatting
+# and the examples of the documentation, if they are steps of the same run.
+computing=(abi core collective layout runtime simd)
+[[ $# -gt 0 ]] || set -- sh -ec "cargo xtask demo ${FERROSHMEM_PREFIX:+--built 20}
+  cargo xtask test --fast $(printf -- "--without %s/unit " "${computing[@]}") \
     ${FERROSHMEM_PREFIX:+--without formatting --without doc-tests '--built=$FERROSHMEM_PREFIX'}"
 exec unshare "${own[@]}" --mount bash -ec '
   mkdir -p "$0/none"
