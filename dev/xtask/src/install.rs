@@ -95,8 +95,8 @@ pub(crate) fn into(root: &Path, debug: bool) -> Result<()> {
 }
 
 /// Builds and installs what a first look needs: the library, without optimisation, `oshrun` and `oshcc`. By the profile
-/// of this program: it has built a part of what they depend on. If the tests are `built`, of their crates: for the
-/// workspace with an example, features are those of tests.
+/// of this program and with its features: it has built a part of what they depend on. If the tests are `built`, of
+/// their crates: for the workspace with an example, features are those of tests.
 ///
 /// # Errors
 /// If something cannot be built or written.
@@ -104,7 +104,7 @@ pub(crate) fn first_look_into(root: &Path, built: bool) -> Result<()> {
     let mut build = workspace::cargo("build");
     build.arg("--lib").args(match built {
         true => ["--workspace", "--exclude", CHECKS, "--example", "hello"].as_slice(),
-        false => &["--package", "ferroshmem-libshmem", "--package", "ferroshmem-tools"],
+        false => &["--package", "ferroshmem-libshmem", "--package", "ferroshmem-tools", "--package", "xtask"],
     });
     for program in FIRST_LOOK {
         build.args(["--bin", program]);
