@@ -54,7 +54,7 @@ const HINTS: &[Hint] = &[
     // It waits for an idle machine before it measures again.
     hint("pgas-microbench/command", 0, 0),
     hint("conformance/spawn", 2, 1),
-    hint("conformance/pages", 0, 1),
+    hint("benches/pages", 0, 1),
     emulating("cluster/machines", 1),
     emulating("conformance/numa", 2),
     hint("conformance/programs", 2, 2),

@@ -2,7 +2,7 @@
 //! no words are cut off, and tables and pictures work by keyboard.
 
 mod browser;
-#[path = "../../../../pgas-microbench/tests/report/sample.rs"]
+#[path = "../../../pgas-microbench/tests/report/sample.rs"]
 mod sample;
 
 use std::fs;
