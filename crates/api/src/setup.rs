@@ -76,7 +76,7 @@ fn initialise(name: &'static str, level: c_int) {
         ferroshmem_stream::SOURCES,
         ferroshmem_profiling::SOURCES,
         ferroshmem_runtime::SOURCES,
-        env!("FERROSHMEM_SOURCES"),
+        ferroshmem_digest::of_sources!(),
     ]);
     lifecycle::initialise(name, level);
     launched::connect_with_parents(name);

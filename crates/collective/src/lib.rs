@@ -39,7 +39,7 @@ use ferroshmem_core::group::{Group, MemberAddresses, Work};
 use ferroshmem_core::offload;
 
 /// The digest of this crate's sources.
-pub const SOURCES: &str = env!("FERROSHMEM_SOURCES");
+pub const SOURCES: &str = ferroshmem_digest::of_sources!();
 
 /// Bytes of a cache line: slices of work begin at multiples of it.
 const LINE: usize = 64;

@@ -20,7 +20,7 @@
 //! values. It does not know what the library does with a setting.
 
 /// A digest of this crate's sources.
-pub const SOURCES: &str = env!("FERROSHMEM_SOURCES");
+pub const SOURCES: &str = ferroshmem_digest::of_sources!();
 
 mod environment;
 mod given;

@@ -21,7 +21,7 @@ pub fn digests() -> [&'static str; 6] {
         ferroshmem_tuning::SOURCES,
         ferroshmem_config::SOURCES,
         ferroshmem_layout::SOURCES,
-        env!("FERROSHMEM_SOURCES"),
+        ferroshmem_digest::of_sources!(),
         above,
     ]
 }

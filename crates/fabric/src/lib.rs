@@ -46,7 +46,7 @@ mod tagged;
 pub const LIBFABRIC: &str = "libfabric.so.1";
 
 /// A digest of this crate's sources: PEs that talk to each other have the same.
-pub const SOURCES: &str = env!("FERROSHMEM_SOURCES");
+pub const SOURCES: &str = ferroshmem_digest::of_sources!();
 
 pub use completion::{Context, Tracked};
 pub use config::{Aggregate, Config};

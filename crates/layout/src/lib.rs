@@ -91,4 +91,4 @@ pub const fn place_of(team: usize) -> usize {
 }
 
 /// The digest of this crate's sources.
-pub const SOURCES: &str = env!("FERROSHMEM_SOURCES");
+pub const SOURCES: &str = ferroshmem_digest::of_sources!();

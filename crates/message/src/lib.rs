@@ -59,7 +59,7 @@ pub use self::arrivals::ARRIVALS;
 pub use self::request::{Dead, SENT, TeamPeer, take};
 
 /// The digest of this crate's sources.
-pub const SOURCES: &str = env!("FERROSHMEM_SOURCES");
+pub const SOURCES: &str = ferroshmem_digest::of_sources!();
 
 /// Most bytes of a message on a node whose data are sent without being asked for. From there on, the data are copied in
 /// less time than a receiver's answer takes. Between nodes, all that a record of the fabric has room for goes so.

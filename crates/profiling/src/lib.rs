@@ -35,7 +35,7 @@ pub use ferroshmem_layout::profile::Kind;
 use ferroshmem_layout::profile::header;
 
 /// The digest of this crate's sources.
-pub const SOURCES: &str = env!("FERROSHMEM_SOURCES");
+pub const SOURCES: &str = ferroshmem_digest::of_sources!();
 
 static ON: AtomicBool = AtomicBool::new(false);
 /// The recorder; it stays for a second initialisation.

@@ -14,4 +14,4 @@ mod runtime;
 pub use self::runtime::{Runtime, current, get};
 
 /// The digest of this crate's sources.
-pub const SOURCES: &str = env!("FERROSHMEM_SOURCES");
+pub const SOURCES: &str = ferroshmem_digest::of_sources!();

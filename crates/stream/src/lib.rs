@@ -42,7 +42,7 @@ pub use self::shape::LONGEST;
 pub use self::table::Streams;
 
 /// The digest of this crate's sources.
-pub const SOURCES: &str = env!("FERROSHMEM_SOURCES");
+pub const SOURCES: &str = ferroshmem_digest::of_sources!();
 
 /// A stream.
 #[derive(Debug)]

@@ -15,7 +15,7 @@
 //! choose alike.
 
 /// A digest of this crate's sources.
-pub const SOURCES: &str = env!("FERROSHMEM_SOURCES");
+pub const SOURCES: &str = ferroshmem_digest::of_sources!();
 
 mod algorithm;
 mod collective;
