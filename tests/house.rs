@@ -211,6 +211,18 @@ fn the_floors_are_as_drawn() {
     report(&findings, "draw it in docs/architecture.md where it stands");
 }
 
+/// `cargo xtask test` lints libraries by compiling their unit tests (`dev/conformance/scripts/lint.sh`).
+#[test]
+fn unit_tests_leave_no_code_out() {
+    let mut findings = Vec::new();
+    for folder in ["crates", "src", "benches/src", "pgas-microbench/src", "dev"] {
+        let files = rust_files(&root().join(folder)).into_iter();
+        let left_out = files.filter(|file| fs::read_to_string(file).is_ok_and(|text| text.contains("cfg(not(test")));
+        findings.extend(left_out.map(|file| file.display().to_string()));
+    }
+    report(&findings, "compile it with the tests, too: nothing else lints it");
+}
+
 #[test]
 fn import_cycles_are_short() {
     let mut findings = Vec::new();

@@ -31,7 +31,7 @@ fi
 unshare "${own[@]}" --mount true 2>/dev/null || { echo "skipped: mount namespaces are not allowed here"; exit 0; }
 # Where clippy's driver has compiled the test programs, crates that the demo needs are not built again.
 if [[ -n ${FERROSHMEM_PREFIX:-} ]] && cargo clippy --version >/dev/null 2>&1; then
-  export RUSTC_WORKSPACE_WRAPPER=clippy-driver
+  export RUSTC_WORKSPACE_WRAPPER=$PWD/dev/conformance/scripts/lint.sh
 fi
 # Unit tests that compute alone find here what they find elsewhere, and are left to the machine as it is. So are formatting
 # and the examples of the documentation, if they are steps of the same run.

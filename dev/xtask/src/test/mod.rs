@@ -11,7 +11,7 @@ use crate::run::{self, works};
 use crate::{PREFIX_VARIABLE, install, workspace};
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use programs::{BUILD, DEBUG_FOLDER, INSTALLATION, LINTING, LINTS};
+use programs::{BUILD, DEBUG_FOLDER, INSTALLATION, LINTS};
 use scheduler::{Ended, Plan};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -268,12 +268,12 @@ fn share(steps: &mut Vec<Step>, fast: bool) -> Result<()> {
     for step in steps.iter_mut() {
         match &mut step.work {
             Work::BuildTests { command, linting } if clippy => {
-                command.envs(LINTING);
+                command.envs(programs::linting());
                 *linting = true;
             }
             // What cargo builds in that folder is then built once.
             Work::Run(command) if step.resource == Some(DEBUG_FOLDER) && clippy => {
-                command.envs(LINTING);
+                command.envs(programs::linting());
             }
             Work::Run(command) if step.name == INSTALLATION && built => {
                 if !fast {
@@ -457,7 +457,7 @@ mod tests {
         let Work::BuildTests { command, linting } = &of(BUILD).work else {
             panic!("the build is no build");
         };
-        let driver = |command: &Command| command.get_envs().any(|(name, _)| name == LINTING[0].0);
+        let driver = |command: &Command| command.get_envs().any(|(name, _)| name == programs::WRAPPER);
         assert_eq!(driver(command), *linting);
         let sanitized = |name| matches!(&of(name).work, Work::Run(command) if driver(command) == *linting);
         assert!(sanitized("rust-tsan") && sanitized("tsan"));

@@ -19,7 +19,12 @@ pub(super) const LINTS: &str = "lints";
 
 /// Has cargo compile the workspace by clippy's driver, which is the compiler with more lints: linting and
 /// compiling separately would type-check the workspace and read all that it depends on twice.
-pub(super) const LINTING: [(&str, &str); 1] = [("RUSTC_WORKSPACE_WRAPPER", "clippy-driver")];
+pub(super) fn linting() -> [(&'static str, PathBuf); 1] {
+    [(WRAPPER, workspace::root().join("dev/conformance/scripts/lint.sh"))]
+}
+
+/// What cargo compiles members of the workspace by.
+pub(super) const WRAPPER: &str = "RUSTC_WORKSPACE_WRAPPER";
 
 /// What is known of a test program before it runs.
 struct Hint {
@@ -199,7 +204,7 @@ fn step(program: Program, plan: &Plan<'_>, libraries: &str, linting: bool) -> St
     if linting && step.resource == Some(DEBUG_FOLDER) {
         // Cargo would build all again for another compiler.
         if let Work::Run(command) = &mut step.work {
-            command.envs(LINTING);
+            command.envs(self::linting());
         }
     }
     // Unit tests and those of the product's crates know nothing of an installation: they run while it is made, which
@@ -224,6 +229,9 @@ fn library_path() -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::printed;
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
 
     const MESSAGE: &str = concat!(
         r#"{"reason":"compiler-artifact","package_id":"path+file:///w/dev/conformance#ferroshmem-conformance@0.1.0","#,
@@ -262,6 +270,30 @@ mod tests {
     fn packages_have_names_with_and_without_version() {
         assert_eq!(package_name("path+file:///a/b#ferroshmem-core@0.1.0"), "ferroshmem-core");
         assert_eq!(package_name("path+file:///a/pgas-microbench#0.1.0"), "pgas-microbench");
+    }
+
+    #[test]
+    fn libraries_are_linted_with_their_unit_tests() {
+        let folder = tempfile::tempdir().unwrap();
+        let driver = folder.path().join("clippy-driver");
+        fs::write(&driver, "#!/bin/sh\necho linted").unwrap();
+        fs::set_permissions(&driver, fs::Permissions::from_mode(0o755)).unwrap();
+        let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").unwrap());
+        let is_linted = |manifest: &str, arguments: &[&str]| {
+            fs::write(folder.path().join("Cargo.toml"), manifest).unwrap();
+            let [(_, wrapper)] = linting();
+            let mut compile = Command::new(wrapper);
+            compile.args(["echo", "compiled"]).args(arguments);
+            compile.env("PATH", &path).env("CARGO_MANIFEST_DIR", folder.path());
+            printed(&mut compile).unwrap().starts_with("linted")
+        };
+        let tested = "[lib]\nname = \"a\"\n";
+        let library = ["--crate-name", "a", "--crate-type", "lib", "--emit=link"];
+        assert!(!is_linted(tested, &library));
+        assert!(is_linted("[lib]\ntest = false\n", &library));
+        assert!(is_linted(tested, &["--crate-name", "a", "--emit=link", "--test"]));
+        assert!(is_linted(tested, &["--crate-type", "bin"]));
+        assert!(!is_linted(tested, &["--crate-type", "bin", "--target", "aarch64-unknown-linux-gnu"]));
     }
 
     #[test]
