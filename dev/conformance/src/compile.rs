@@ -17,8 +17,18 @@ use crate::prefix::{Prefix, crate_folder};
 use crate::tool::{self, Missing};
 
 /// Programs about functions that are not inlined, and about how compilers select them. Optimised, they run the same
-/// code of the library, and take gcc nine times as long: 16 s of processor time together.
-const UNOPTIMISED: &[&str] = &["active_set.c", "generated/every_generic.c", "reduce.c", "wait.c"];
+/// code of the library, and take gcc four to nine times as long.
+const UNOPTIMISED: &[&str] = &[
+    "active_set.c", "generated/every_generic.c", "reduce.c", "requests.c", "spaces.c", "streams.c", "team_lists.c",
+    "teams.c", "wait.c",
+];
+
+/// Programs that call inlined functions for many types, and others that compute little, with folders of them. gcc
+/// inlines the same with -Og, in half the time; of the former, a variant has a type of each size with -O3.
+const BARELY_OPTIMISED: &[&str] = &[
+    "amo.c", "faults/", "generated/every_prototype.c", "nodes/", "overloads.cpp", "rma_types.c", "spawn/independent.c",
+    "spawn/remote.c", "spawn/same_node.c",
+];
 
 /// The compiler under the wrapper.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -130,9 +140,18 @@ impl Build {
     pub fn run(&self, prefix: &Prefix, cache: &Path) -> Result<PathBuf> {
         self.compiler.need(self.language, prefix)?;
         let folder = crate_folder().join("c");
+        // A generated source says nothing of such flags.
+        let texts = self.sources.iter().map(|source| fs::read_to_string(folder.join(source)).unwrap_or_default());
+        let text = texts.collect::<String>();
+        let mut reduced = self.clone();
+        reduced.flags.retain(|flag| matters(flag, &text));
+        reduced.build(prefix, &folder, cache)
+    }
+
+    fn build(&self, prefix: &Prefix, folder: &Path, cache: &Path) -> Result<PathBuf> {
         let mut hash = DefaultHasher::new();
         for source in &self.sources {
-            self.key(source, prefix, &folder, cache)?.hash(&mut hash);
+            self.key(source, prefix, folder, cache)?.hash(&mut hash);
         }
         self.flags.hash(&mut hash);
         if self.flags.iter().any(|f| f.starts_with("-static")) {
@@ -144,7 +163,7 @@ impl Build {
             let mut command = self.command(prefix);
             command.arg("-o").arg(temporary);
             for source in &self.sources {
-                command.arg(self.object(source, prefix, &folder, cache)?);
+                command.arg(self.object(source, prefix, folder, cache)?);
             }
             // After the objects: libraries among the flags resolve what the objects need.
             command.args(&self.flags);
@@ -194,10 +213,9 @@ impl Build {
     /// How far the program is optimised, without a flag that says it.
     fn level(&self) -> &'static str {
         match self.sources[0].as_str() {
-            called if UNOPTIMISED.contains(&called) => "-O0",
-            // Each function for each type: gcc inlines the same with -Og, in 8 s instead of 15 with -O2; `rma_types.c`
-            // and `amo.c` have the types with -O2.
-            "generated/every_prototype.c" => "-Og",
+            _ if self.compiler == Compiler::Clang => "-O2",
+            called if is_unoptimised(called) => "-O0",
+            inlined if BARELY_OPTIMISED.iter().any(|path| inlined.starts_with(path)) => "-Og",
             _ => "-O2",
         }
     }
@@ -229,6 +247,21 @@ impl Build {
             hash_folder(&folder.join(sub)).hash(&mut hash);
         }
         Ok(hash.finish())
+    }
+}
+
+/// Whether gcc does not optimise a program of this source, relative to `dev/conformance/c`, unless a flag says it.
+pub fn is_unoptimised(source: &str) -> bool {
+    UNOPTIMISED.contains(&source)
+}
+
+/// Whether a flag changes the program of a source that says `text`. Where -DBRIEF and -DFEW_TYPES change nothing, the
+/// program is that of other tests, which is compiled already.
+fn matters(flag: &str, text: &str) -> bool {
+    match flag {
+        "-DBRIEF" => ["BRIEF", "REPEAT("].iter().any(|word| text.contains(word)),
+        "-DFEW_TYPES" => ["FEW_TYPES", "_TYPES("].iter().any(|word| text.contains(word)),
+        _ => true,
     }
 }
 
@@ -305,7 +338,8 @@ fn hash_folder(folder: &Path) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_for_linker, once};
+    use super::{BARELY_OPTIMISED, UNOPTIMISED, is_for_linker, matters, once};
+    use crate::prefix::crate_folder;
     use std::fs;
     use std::os::unix::fs::MetadataExt;
     use std::sync::atomic::{AtomicBool, Ordering};
@@ -354,5 +388,33 @@ mod tests {
         for flag in ["-flto", "-fno-pie", "-O3", "-DROLE=1", "-fPIC"] {
             assert!(!is_for_linker(flag), "{flag}");
         }
+    }
+
+    #[test]
+    fn programs_that_flags_do_not_change_are_those_of_others() {
+        for (text, both) in [("REPEAT(2, 1)", [true, false]), ("RMA_TYPES(TEST)", [false, true]), ("main", [false; 2])]
+        {
+            assert_eq!(["-DBRIEF", "-DFEW_TYPES"].map(|flag| matters(flag, text)), both, "{text}");
+        }
+        assert!(matters("-DMIXED", "main"));
+    }
+
+    /// Beside `check.h`, only sources themselves say what the flags change.
+    #[test]
+    fn headers_say_nothing_of_flags() {
+        let folders = fs::read_dir(crate_folder().join("c")).unwrap().map(|entry| entry.unwrap().path());
+        let (folders, files): (Vec<_>, Vec<_>) = folders.partition(|path| path.is_dir());
+        let below = folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap()).map(|entry| entry.unwrap().path());
+        let headers = files.into_iter().chain(below).filter(|path| path.extension().is_some_and(|e| e == "h"));
+        for path in headers.filter(|path| !path.ends_with("check.h")) {
+            let text = fs::read_to_string(&path).unwrap();
+            assert!(["-DBRIEF", "-DFEW_TYPES"].iter().all(|flag| !matters(flag, &text)), "{}", path.display());
+        }
+    }
+
+    #[test]
+    fn programs_that_are_optimised_less_exist() {
+        let is_there = |path: &str| path.starts_with("generated/") || crate_folder().join("c").join(path).exists();
+        assert!(UNOPTIMISED.iter().chain(BARELY_OPTIMISED).all(|path| is_there(path)));
     }
 }

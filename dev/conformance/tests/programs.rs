@@ -1,5 +1,6 @@
 //! Every program of `c/` at every number of PEs, and in every way of compiling and running.
 
+use ferroshmem_conformance::compile::is_unoptimised;
 use ferroshmem_conformance::programs::{programs, stem};
 use ferroshmem_conformance::suite::{PE_COUNTS, Setting};
 use ferroshmem_conformance::{Build, Compiler, Job, Suite};
@@ -16,8 +17,10 @@ const CALLING: &[&str] = &[
 ];
 
 /// Programs about functions that are inlined.
-const INLINED: &[&str] =
-    &["amo", "contexts", "every_generic", "lock", "ordering", "overloads", "pointers", "rma_sizes", "rma_types"];
+const INLINED: &[&str] = &[
+    "aliasing", "amo", "contexts", "every_generic", "lock", "ordering", "overloads", "pointers", "rma_sizes",
+    "rma_types",
+];
 
 /// Programs that copy many bytes, in all ways: they run with short copies past the caches, too.
 const COPYING: &[&str] = &["copies", "ordering", "rma_sizes", "signal"];
@@ -58,9 +61,11 @@ const fn gcc_env(name: &'static str, env: Variables) -> Variant {
 }
 
 impl Variant {
-    /// Whether it may find in the program of this name what no other program shows.
-    fn tells(&self, program: &str) -> bool {
-        match program {
+    /// Whether it may find in the program of this source what no other program shows.
+    fn tells(&self, source: &str) -> bool {
+        match stem(source) {
+            // They are compiled so without a flag.
+            _ if is_unoptimised(source) && matches!(self.name, "gcc-unoptimised" | "gcc-no-inline") => false,
             any if self.name == "gcc-non-temporal" => COPYING.contains(&any),
             any if self.name == "gcc-shared-tables" => any == "team_lists",
             any if self.name.ends_with("workers") => SHARING.contains(&any),
@@ -73,16 +78,17 @@ impl Variant {
                 Compiler::Clang => self.name == "clang-unoptimised",
             },
             _ if self.name == "clang-unoptimised" => false,
-            // It calls each function by itself: what -O3 changes are loops. Unoptimised, it inlines nothing anyway.
-            "every_prototype" => !matches!(self.name, "gcc-o3" | "gcc-no-inline"),
+            // It calls each function by itself: what -O3 changes are loops. Unoptimised, it inlines nothing anyway, and
+            // calls what `clang-native` and `gcc-checked` call.
+            "every_prototype" => !matches!(self.name, "gcc-o3" | "gcc-no-inline" | "gcc-unoptimised"),
             _ => true,
         }
     }
 
     /// Whether the program takes long for what it may show. The plain `every_prototype` has the same functions
     /// optimised by the other compiler, and a program for each kind of function is compiled in this way. Programs
-    /// that are not about inlined functions take turns with the ways of inlining them, and all with ways of running
-    /// that are alike: `number` is the program's.
+    /// that are not about inlined functions take turns with the ways of inlining them and with those of not, and all
+    /// with ways of running that are alike: `number` is the program's.
     fn is_long(&self, program: &str, number: usize) -> bool {
         let is_out = |turns: &[&str]| is_out(turns, &self.name, number);
         if is_out(&["gcc-slow-path", "gcc-small-heap"]) || is_out(&["gcc-workers", "gcc-checked-workers"]) {
@@ -91,15 +97,17 @@ impl Variant {
         match program {
             "every_prototype" => matches!(self.name, "clang" | "gcc-native"),
             inlined if INLINED.contains(&inlined) => false,
-            _ => is_out(&["gcc-native", "gcc-no-inline", "gcc-o3", "clang-native"]),
+            _ => {
+                is_out(&["gcc-native", "gcc-o3", "clang"])
+                    || is_out(&["gcc-no-inline", "gcc-unoptimised", "clang-native"])
+            }
         }
     }
 }
 
-/// The plain programs are compiled with -O2 by both compilers, and with -O3, but for those that [`Build`] does not
-/// optimise. Where a variant leaves out a branch of the inlined functions, -Og shows the same in less time; where
-/// it inlines nothing, or the other compiler optimises the same, no optimisation. A type of each size shows what the
-/// other types of the size do.
+/// The plain programs are compiled with -O2, but for those that [`Build`] optimises less. Where a variant leaves out a
+/// branch of the inlined functions, -Og shows the same in less time; where it inlines nothing, or the other compiler
+/// optimises the same, no optimisation. A type of each size shows what the other types of the size do.
 const VARIANTS: &[Variant] = &[
     clang("clang", &["-DFEW_TYPES"]),
     clang("clang-unoptimised", &["-O0"]),
@@ -157,7 +165,7 @@ fn main() {
             Job::new(0, &program).expect_success(&s.prefix, &s.scratch).map(drop)
         });
         let installed = VARIANTS.iter().filter(|v| compilers.contains(&v.compiler));
-        for variant in installed.filter(|variant| variant.tells(stem(&source))) {
+        for variant in installed.filter(|variant| variant.tells(&source)) {
             let source = source.clone();
             let name = format!("{}::{}", stem(&source), variant.name);
             let long = variant.is_long(stem(&source), number);
