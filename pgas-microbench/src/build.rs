@@ -24,11 +24,11 @@ pub fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Builds the suites, each with every library in a folder of its own.
+/// Builds programs, with every library in a folder of its own.
 #[derive(Debug)]
 pub struct Builder {
     folder: PathBuf,
-    built: BTreeMap<(Suite, String), Result<PathBuf, String>>,
+    built: BTreeMap<(Suite, String, String), Result<PathBuf, String>>,
 }
 
 impl Builder {
@@ -37,24 +37,24 @@ impl Builder {
         Self { folder: folder.to_owned(), built: BTreeMap::new() }
     }
 
-    /// The folder with the programs of a suite, which are built at the first call.
+    /// A program of a suite, which is built at the first call.
     ///
     /// # Errors
-    /// If they cannot be built; the compiler's messages are in the error, each time.
-    pub fn programs(&mut self, suite: Suite, with: &Implementation) -> Result<PathBuf> {
+    /// If it cannot be built; the compiler's messages are in the error, each time.
+    pub fn program(&mut self, suite: Suite, program: &str, with: &Implementation) -> Result<PathBuf> {
         let folder = &self.folder;
         let result = self
             .built
-            .entry((suite, with.slug()))
-            .or_insert_with(|| make(folder, suite, with).map_err(|e| format!("{e:#}")));
+            .entry((suite, program.to_owned(), with.slug()))
+            .or_insert_with(|| make(folder, suite, program, with).map_err(|e| format!("{e:#}")));
         result.clone().map_err(anyhow::Error::msg)
     }
 }
 
-fn make(folder: &Path, suite: Suite, with: &Implementation) -> Result<PathBuf> {
+fn make(folder: &Path, suite: Suite, program: &str, with: &Implementation) -> Result<PathBuf> {
     let library = format!("{}-{:016x}", with.slug(), content(with)?);
     let build = folder.join(library).join(suite.folder());
-    let target = suite.target(with.family, &build).context("there are no such programs")?;
+    let target = build.join(program);
     let source =
         Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("the crate lies in a workspace")?.join(suite.folder());
     let variable = if with.family.is_mpi() { "MPICC" } else { "OSHCC" };
@@ -62,10 +62,10 @@ fn make(folder: &Path, suite: Suite, with: &Implementation) -> Result<PathBuf> {
         .envs(with.environment())
         .args(["--silent", "-C"])
         .arg(source)
-        .arg(target)
+        .arg(&target)
         .arg(format!("{variable}={}", with.compiler.display()))
         .arg(format!("BUILD={}", build.display())))?;
-    Ok(build)
+    Ok(target)
 }
 
 /// A hash of what programs are built from beside their source: the compiler wrapper, and this library's headers
@@ -156,8 +156,7 @@ mod tests {
         fs::set_permissions(&library.compiler, executable).unwrap();
         let built = |folder: &Path| {
             let mut builder = Builder::new(folder);
-            let programs = builder.programs(Suite::Microbench, &library).unwrap();
-            fs::read_to_string(programs.join("latency")).unwrap()
+            fs::read_to_string(builder.program(Suite::Microbench, "latency", &library).unwrap()).unwrap()
         };
         assert_eq!(built(folder.path()), "old");
         fs::write(folder.path().join("prefix/include/shmem/native.h"), "new").unwrap();

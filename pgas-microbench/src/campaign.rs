@@ -170,8 +170,8 @@ impl Campaign<'_> {
     fn run_one(&mut self, run: &Run, watch: &mut Watch, interrupted: &dyn Fn() -> bool) -> Result<Outcome> {
         let implementation = &self.implementations[run.implementation];
         let outcome = |record, measured, conditions| Outcome { record, measured, conditions, pes: run.pes as usize };
-        let folder = match self.builder.programs(run.suite, implementation) {
-            Ok(folder) => folder,
+        let program = match self.builder.program(run.suite, &run.program, implementation) {
+            Ok(program) => program,
             Err(error) => {
                 let record = report::RunRecord {
                     command: format!("{} with {}", run.name(), implementation.name),
@@ -182,7 +182,6 @@ impl Campaign<'_> {
                 return Ok(outcome(record, Vec::new(), None));
             }
         };
-        let program = folder.join(&run.program);
         let launch = Launch { pes: run.pes, heap: run.heap, bound: run.threads == 1, options: &[] };
         let mut command = implementation.launch(&program, launch);
         config::isolate(&mut command, &["OMP_"]);

@@ -1,9 +1,6 @@
 //! A run: one program on a number of PEs.
 
-use std::path::{Path, PathBuf};
 use std::time::Duration;
-
-use crate::implementation::Family;
 
 /// A folder of programs, whose output has one format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -32,18 +29,6 @@ impl Suite {
             Self::Graph500 => "pgas-microbench/graph500",
             Self::Overlap => "pgas-microbench/overlap",
             Self::Python => "pgas-microbench/python",
-        }
-    }
-
-    /// The target of `make` that builds a family's programs in the folder `build`; none if the
-    /// suite has no programs for that family.
-    pub fn target(self, family: Family, build: &Path) -> Option<PathBuf> {
-        match (self, family) {
-            (Self::Stream, Family::OpenMp) => Some(build.join("stream-openmp")),
-            (_, Family::OpenMp) => None,
-            (Self::Microbench | Self::Overlap, family) if family.is_mpi() => Some(PathBuf::from("mpi")),
-            (_, family) if family.is_mpi() => None,
-            _ => Some(PathBuf::from("all")),
         }
     }
 }
