@@ -35,6 +35,10 @@ const REDUCTIONS: &[(&str, &str, &str)] = &[
     ("sum_exscan", "me + 1, 1", "me * (me + 1) / 2, me, -1"),
 ];
 
+/// Tests of a subroutine. flang makes all that a module has known to each subroutine: with one for each test, it takes
+/// twice as long.
+const TESTS: usize = 16;
+
 pub(super) fn text(chapters: &[Chapter]) -> String {
     let (program, _) = TEXT.split_once("\n== ").expect("a program and its tests");
     let (mut variables, mut tests, mut calls) = (String::new(), String::new(), String::new());
@@ -44,15 +48,19 @@ pub(super) fn text(chapters: &[Chapter]) -> String {
         writeln!(variables, "  {ty} :: into_{name}(100), from_{name}(100), expected_{name}(100)").unwrap();
         writeln!(tests, "{}\n", of_kind(section("common"), kind)).unwrap();
     }
+    let mut blocks = Vec::new();
     for interface in interfaces(chapters) {
         let name = interface.name();
         if interface.symbol.family.group == Group::Single {
             assert!(program.contains(&interface.generic()), "{name} is not tested");
             continue;
         }
-        writeln!(tests, "subroutine test_{name}\n  character(*), parameter :: routine = '{name}'").unwrap();
-        writeln!(tests, "{}\nend\n", test(&interface)).unwrap();
-        writeln!(calls, "  call test_{name}").unwrap();
+        let test = test(&interface);
+        blocks.push(format!("block\n  character(*), parameter :: routine = '{name}'\n{test}\nend block\n"));
+    }
+    for (number, blocks) in blocks.chunks(TESTS).enumerate() {
+        writeln!(tests, "subroutine test_{number}\n{}end\n", blocks.concat()).unwrap();
+        writeln!(calls, "  call test_{number}").unwrap();
     }
     program.replace("{variables}\n", &variables).replace("{tests}\n", &tests).replace("{calls}\n", &calls)
 }
