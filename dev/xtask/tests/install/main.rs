@@ -108,22 +108,26 @@ fn project() -> TempDir {
 fn example_programs_compile_cleanly_and_run() {
     let project = project();
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
-    for (name, argument) in
-        [("hello", ""), ("ring", "50"), ("histogram", "5000"), ("heat", "40"), ("intsort", "16"), ("stencil", "40")]
-    {
-        for option in ["-DSHMEM_NO_INLINE", "-DSHMEM_NATIVE_ONLY", "-O3"] {
-            let program = project.path().join(name);
-            succeed(
-                command(bin("oshcc"))
-                    .args(["-O2", "-Wall", "-Wextra", "-Werror", option])
-                    .arg(examples.join(format!("{name}.c")))
-                    .args(["-lm", "-o"])
-                    .arg(&program),
-            );
-            let mut oshrun = command(bin("oshrun"));
-            oshrun.args(["-n", "3", "--timeout", "60"]).arg(program);
-            succeed(oshrun.args((!argument.is_empty()).then_some(argument)));
-        }
+    // Each option has two examples.
+    for (name, argument, option) in [
+        ("hello", "", "-DSHMEM_NO_INLINE"),
+        ("ring", "50", "-DSHMEM_NATIVE_ONLY"),
+        ("histogram", "5000", "-O3"),
+        ("heat", "40", "-DSHMEM_NO_INLINE"),
+        ("intsort", "16", "-DSHMEM_NATIVE_ONLY"),
+        ("stencil", "40", "-O3"),
+    ] {
+        let program = project.path().join(name);
+        succeed(
+            command(bin("oshcc"))
+                .args(["-O2", "-Wall", "-Wextra", "-Werror", option])
+                .arg(examples.join(format!("{name}.c")))
+                .args(["-lm", "-o"])
+                .arg(&program),
+        );
+        let mut oshrun = command(bin("oshrun"));
+        oshrun.args(["-n", "3", "--timeout", "60"]).arg(program);
+        succeed(oshrun.args((!argument.is_empty()).then_some(argument)));
     }
 }
 
