@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
-use ferroshmem_conformance::make::make;
+use ferroshmem_conformance::make::{make, make_for_peer};
 use ferroshmem_conformance::preload::{preloaded, tool};
 use ferroshmem_conformance::refusal::{heap_refusal, refusal};
 use ferroshmem_conformance::suite::Setting;
@@ -124,7 +124,7 @@ fn damaged(s: &Setting) -> Result<()> {
 
 fn under_open_mpi(s: &Setting) -> Result<()> {
     let peer = OpenMpi::find()?;
-    let build = make("pgas-microbench/graph500", &[], &peer.oshcc(), &s.cache)?;
+    let build = make_for_peer("pgas-microbench/graph500", &[], ("OSHCC", &peer.oshcc()), &s.cache)?;
     let program = build.join("graph500").display().to_string();
     // Not by compare-and-swap: Open MPI 4.1.4's of an int writes 8 bytes to where its result goes.
     let job = peer.job(4, "256M", &program, &["-s", "10", "--searches", "4"]);

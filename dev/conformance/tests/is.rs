@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
-use ferroshmem_conformance::make::make;
+use ferroshmem_conformance::make::{make, make_for_peer};
 use ferroshmem_conformance::preload::{preloaded, tool};
 use ferroshmem_conformance::refusal::{heap_refusal, refusal};
 use ferroshmem_conformance::suite::Setting;
@@ -100,7 +100,7 @@ fn heap_too_small(s: &Setting, variant: &str) -> Result<()> {
 
 fn under_open_mpi(s: &Setting, variant: &str, version: &str) -> Result<()> {
     let peer = OpenMpi::find()?;
-    let build = make("nas", &["is"], &peer.oshcc(), &s.cache)?;
+    let build = make_for_peer("nas", &["is"], ("OSHCC", &peer.oshcc()), &s.cache)?;
     let program = build.join(format!("is-{variant}")).display().to_string();
     let outcome = peer.job(4, "256M", &program, &["S"]).expect_success(&s.prefix, &s.scratch)?;
     reported(&outcome, "S", "65536", 4, version)

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
-use ferroshmem_conformance::make::make;
+use ferroshmem_conformance::make::{make, make_for_peer};
 use ferroshmem_conformance::preload::{preloaded, tool};
 use ferroshmem_conformance::refusal::{heap_refusal, refusal};
 use ferroshmem_conformance::suite::Setting;
@@ -162,7 +162,7 @@ fn heap_too_small(s: &Setting, variant: Variant) -> Result<()> {
 
 fn under_open_mpi(s: &Setting, variant: Variant) -> Result<()> {
     let peer = OpenMpi::find()?;
-    let build = make("nas", &["sp"], &peer.oshcc(), &s.cache)?;
+    let build = make_for_peer("nas", &["sp"], ("OSHCC", &peer.oshcc()), &s.cache)?;
     let program = build.join(format!("sp-{}", variant.0));
     let outcome = peer.job(4, "256M", &program.display().to_string(), &["S"]).expect_success(&s.prefix, &s.scratch)?;
     reported(&outcome, S, variant, 4)

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
-use ferroshmem_conformance::make::make;
+use ferroshmem_conformance::make::{make, make_for_peer};
 use ferroshmem_conformance::refusal::{heap_refusal, refusal};
 use ferroshmem_conformance::suite::Setting;
 use ferroshmem_conformance::{Job, OpenMpi, Outcome, Suite};
@@ -125,7 +125,7 @@ fn heap_too_small(s: &Setting) -> Result<()> {
 
 fn under_open_mpi(s: &Setting, variant: &str) -> Result<()> {
     let peer = OpenMpi::find()?;
-    let build = make("pgas-microbench/stream", &[], &peer.oshcc(), &s.cache)?;
+    let build = make_for_peer("pgas-microbench/stream", &[], ("OSHCC", &peer.oshcc()), &s.cache)?;
     let program = build.join(format!("stream-{variant}")).display().to_string();
     let outcome = peer.job(2, "64M", &program, &["-n", "100001"]).expect_success(&s.prefix, &s.scratch)?;
     validated(&outcome, Some(9))

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use anyhow::Result;
 use ferroshmem_conformance::compile::{has_header, on_path};
-use ferroshmem_conformance::make::{make, make_with};
+use ferroshmem_conformance::make::make_for_peer;
 use ferroshmem_conformance::suite::Setting;
 use ferroshmem_conformance::{Job, OpenMpi};
 
@@ -76,13 +76,13 @@ impl Peer {
         match self {
             Self::OpenShmem(openmpi) => {
                 let oshcc = openmpi.oshcc();
-                let folder = make(FOLDER, &["all"], &oshcc, &s.cache)?;
+                let folder = make_for_peer(FOLDER, &["all"], ("OSHCC", &oshcc), &s.cache)?;
                 let program = folder.join(program);
                 Ok(openmpi.job(2, "512M", &program.display().to_string(), QUICK))
             }
             Self::Mpi(mpi) => {
                 let compiler = ("MPICC", Path::new(mpi.compiler));
-                let folder = make_with(FOLDER, &["mpi"], compiler, "", &s.cache)?;
+                let folder = make_for_peer(FOLDER, &["mpi"], compiler, &s.cache)?;
                 let program = folder.join(program).display().to_string();
                 // No launcher of ours starts the launcher.
                 let job = job(0, Path::new(mpi.launcher))
