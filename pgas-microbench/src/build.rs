@@ -1,7 +1,7 @@
 //! Building programs: by a compiler wrapper, or by the makefiles that users have too.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -58,6 +58,10 @@ fn make(folder: &Path, suite: Suite, program: &str, with: &Implementation) -> Re
     let source =
         Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("the crate lies in a workspace")?.join(suite.folder());
     let variable = if with.family.is_mpi() { "MPICC" } else { "OSHCC" };
+    // Two commands that make a program at once spoil each other's files.
+    fs::create_dir_all(&build)?;
+    let lock = File::create(build.join("lock"))?;
+    lock.lock()?;
     run(Command::new("make")
         .envs(with.environment())
         .args(["--silent", "-C"])

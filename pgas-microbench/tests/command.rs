@@ -121,13 +121,13 @@ fn a_small_report_from_start_to_end() {
     assert_eq!(names(&report), ["context.json", "figures", "index.html", "results.csv"]);
     let rows = pgas_microbench::measurement::read(&report.join("results.csv")).unwrap();
     let is: Vec<_> = rows.iter().filter(|row| row.program == "is").collect();
-    assert_eq!(is.len(), 1);
+    assert_eq!(is.len(), 1, "{errors}");
     assert_eq!((is[0].class.as_str(), is[0].pes, is[0].form.as_str()), ("S", 2, "ptr"));
     assert!(is[0].median > 0.0);
     let fetch_add = |row: &&pgas_microbench::Measurement| {
         row.program == "atomics" && row.operation == "fetch_add" && row.form == "call"
     };
-    assert_eq!(rows.iter().filter(fetch_add).count(), 1);
+    assert_eq!(rows.iter().filter(fetch_add).count(), 1, "{errors}");
     let page = fs::read_to_string(report.join("index.html")).unwrap();
     for part in ["is-ptr S", "Only a part was run", "<svg"] {
         assert!(page.contains(part), "{part}");
