@@ -33,8 +33,8 @@ unshare "${own[@]}" --mount true 2>/dev/null || { echo "skipped: mount namespace
 if [[ -n ${FERROSHMEM_PREFIX:-} ]] && cargo clippy --version >/dev/null 2>&1; then
   export RUSTC_WORKSPACE_WRAPPER=$PWD/dev/conformance/scripts/lint.sh
 fi
-# Unit tests that compute alone find here what they find elsewhere, and are left to the machine as it is. So are formatting
-# and the examples of the documentation, if they are steps of the same run.
+# Unit tests that compute alone find here what they find elsewhere, and are left to the machine as it is. So are
+# formatting and the examples of the documentation, if they are steps of the same run.
 computing=(abi core collective layout runtime simd)
 [[ $# -gt 0 ]] || set -- sh -ec "cargo xtask demo ${FERROSHMEM_PREFIX:+--built 20}
   cargo xtask test --fast $(printf -- "--without %s/unit " "${computing[@]}") \
